@@ -6,15 +6,21 @@
 
 export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
+export type { AdvancedOptions } from './app/server/advanced-options.js'
 export type { IdempotencyOptions } from './app/server/charge-options.js'
 export type { AgentHandler } from './app/server/create-handler.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
-export type { HandlerOptions, Ready, ServeOptions } from './app/server/host-options.js'
 export { networkFrom } from './app/server/network-from.js'
 export type { WebhookOptions } from './app/server/observer-options.js'
-export type { FacilitatorElsewhere } from './app/server/remotes-from-options.js'
-export type { ServerOptions, Stores } from './app/server/server-options.js'
+export type { FacilitatorElsewhere, NodeElsewhere } from './app/server/remotes-from-options.js'
+export type {
+  HandlerOptions,
+  Ready,
+  ServeOptions,
+  ServerOptions,
+  Stores,
+} from './app/server/server-options.js'
 // Define and serve
 export type { SettlementMessage } from './audit/webhook/settlement-message.js'
 // Call and pay

@@ -5,11 +5,16 @@ import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
 import { answerUnparsableRequests } from './adapters/http/koa-app.js'
-import type { BesideTheCore } from './app/server/beside-the-core.js'
 import { type AgentHandler, handlerParts } from './app/server/create-handler.js'
 import type { ShutdownReport } from './app/server/drain.js'
-import { type HandlerOptions, listeningOf, type Ready, type ServeOptions } from './app/server/host-options.js'
+import type { BesideTheCore } from './app/server/server-environment.js'
 import type { ServerOptions } from './app/server/server-options.js'
+import {
+  type HandlerOptions,
+  listeningOf,
+  type Ready,
+  type ServeOptions,
+} from './app/server/server-options.js'
 import { settingsOf } from './app/server/settings-from-options.js'
 import { auditOf } from './audit/observe-calls.js'
 import type { AgentDef } from './domain/agent.js'

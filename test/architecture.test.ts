@@ -3,7 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { OPTIONS } from '../src/app/server/server-options.js'
 import { chargeTable } from '../src/domain/machines/charge.machine.js'
+import { optionNames } from '../src/domain/options.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LINES_MAX = 250
@@ -21,6 +23,9 @@ const BOUNDS = {
   'states of a charge': 15,
   'ends of a charge': 24,
   'arrows of a charge': 89,
+  // `clientAddress` is one of them, which `serve` alone does not have.
+  'options of a server': 33,
+  'options of a server at all levels': 84,
   'files that a paid request reaches': 76, // 80
   'inner files of src that cli imports': 30, // 12
   'dependencies of the charge': 15, // 16
@@ -193,6 +198,8 @@ describe('the size', () => {
       'states of a charge': states.filter(({ final }) => !final).length,
       'ends of a charge': states.filter(({ final }) => final).length,
       'arrows of a charge': states.flatMap(({ on }) => Object.keys(on)).length,
+      'options of a server': Object.keys(OPTIONS).length,
+      'options of a server at all levels': optionNames(OPTIONS).length,
       'files that a paid request reaches': loadedWith(REQUEST_PATH).size,
       'dependencies of the charge': fieldsOf('src/app/charge/charge-deps.ts', 'ChargeDeps'),
       'inner files of src that cli imports': innerFilesThat(under('cli/')).size,

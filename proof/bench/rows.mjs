@@ -191,7 +191,7 @@ async function fetchPaid(market) {
 
 const spellings = (path, title) => async market => {
   const both = await market.start('ours')
-  const short = await market.start('ours', { options: { networkIds: 'short' } })
+  const short = await market.start('ours', { options: { advanced: { networkIds: 'short' } } })
   const asks = server => same(post(server.url, path, BODY))
   return {
     title,

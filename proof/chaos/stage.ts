@@ -36,7 +36,7 @@ export async function openStage(redis: RedisPair): Promise<Stage> {
   const proxy = await startProxy(AGENTS)
   const agents: Child[] = []
   const startAgent = async (at: number) => {
-    const options = { timeouts: TIMEOUTS, maxTimeoutSeconds: PAYMENT_SECONDS }
+    const options = { advanced: { timeouts: TIMEOUTS, maxTimeoutSeconds: PAYMENT_SECONDS } }
     const settings = { payTo, redisUrl: redis.url, waitReplicas: 1, handlerMs: 200, options }
     agents[at] = await startChild('agent.mjs', settings, { SVC_SANDBOX: sandboxUrl })
     proxy.ports[at] = agents[at].said.port as number

@@ -37,7 +37,7 @@ describe('x402-conformance', () => {
       }),
     ]
     seller = await openSeller(endpoints, { sandbox })
-    short = await openSeller(endpoints, { sandbox, networkIds: 'short' })
+    short = await openSeller(endpoints, { sandbox, advanced: { networkIds: 'short' } })
   })
   afterAll(async () => {
     await seller.close()

@@ -1,7 +1,7 @@
 /** Everything that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
 
 import { callSpans } from '../adapters/traces/opentelemetry-spans.js'
-import type { Audit } from '../app/server/beside-the-core.js'
+import type { Audit } from '../app/server/server-environment.js'
 import type { Settings } from '../app/server/settings-from-options.js'
 import { chargeTable } from '../domain/machines/charge.machine.js'
 import type { NetworkFacts } from '../domain/network.js'

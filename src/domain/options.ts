@@ -6,7 +6,11 @@ import { SdkError, type SvcError, shown } from './errors.js'
 import { usdToBaseUnits } from './money.js'
 
 /** Checks one option, or gives its default. `name` is the option's, for messages. */
-export type Option<T> = (given: unknown, name: string) => T
+export interface Option<T> {
+  (given: unknown, name: string): T
+  /** The options that stand in it. */
+  readonly table?: OptionTable
+}
 
 export type OptionTable = Readonly<Record<string, Option<unknown>>>
 
@@ -27,25 +31,37 @@ export function readOptions<Table extends OptionTable>(
 ): ReadOptions<Table> {
   if (typeof given !== 'object' || given === null)
     throw invalid(`${group || 'What holds the options'} is an object, not ${shown(given)}`)
-  refuseUnknown(given, Object.keys(table), group, why => {
+  const refuse = (why: string) => {
     throw invalid(why)
-  })
+  }
+  refuseUnknown(given, Object.keys(table), group, refuse, table)
   const read = Object.entries(table).map(([name, option]) => {
     return [name, option(given[name as never], named(group, name))] as const
   })
   return Object.fromEntries(read) as ReadOptions<Table>
 }
 
-/** Refuses a name that is not known, and says which known one is the nearest. `group` is the option that it stands in. */
+/** The options of a table at all levels, by their whole names, such as `rateLimit.perMinute`. */
+export function optionNames(table: OptionTable, group = ''): readonly string[] {
+  return Object.entries(table).flatMap(([name, { table: inner = {} }]) => {
+    return [named(group, name), ...optionNames(inner, named(group, name))]
+  })
+}
+
+/**
+ * Refuses a name that is not known, and says which known one is the nearest. `group` is the option that it stands in. A name that
+ * stands in an option of the table is found there.
+ */
 export function refuseUnknown(
   given: object,
   known: readonly string[],
   group: string,
   refuse: (why: string) => never,
+  table: OptionTable = {},
 ): void {
   const unknown = Object.keys(given).find(name => !known.includes(name))
   if (unknown === undefined) return
-  const meant = nearest(unknown, known)
+  const meant = optionNames(table).find(name => name.endsWith(`.${unknown}`)) ?? nearest(unknown, known)
   const hint = meant === undefined ? '' : `. Did you mean '${named(group, meant)}'?`
   refuse(`unknown option ${shown(named(group, unknown))}${hint}`)
 }
@@ -85,12 +101,17 @@ export function optional<T>(option: Option<T>): Option<T | undefined> {
 
 /** Options in an option. */
 export function group<Table extends OptionTable>(table: Table): Option<ReadOptions<Table>> {
-  return (given = {}, name) => readOptions(given as object, table, name)
+  return holding(table, (given = {}, name) => readOptions(given as object, table, name))
+}
+
+/** An option that reads others. */
+export function holding<T>(table: OptionTable, read: Option<T>): Option<T> {
+  return Object.assign(read, { table })
 }
 
 /** A group that is off where it is absent or false. */
 export function groupOrOff<Table extends OptionTable>(table: Table): Option<ReadOptions<Table> | undefined> {
-  return (given, name) => (given ? readOptions(given, table, name) : undefined)
+  return holding(table, (given, name) => (given ? readOptions(given, table, name) : undefined))
 }
 
 /** Required where there is no default. */

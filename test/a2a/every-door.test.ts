@@ -188,7 +188,7 @@ for (const [name, door] of Object.entries(DOORS) as [string, TestDoor][]) {
 
     it('an answer does not leave before its settlement, and an unknown one never asks to pay again', async () => {
       const timeouts = { certaintyMs: 50, reconcilePauseMs: 10 }
-      const { facilitator, seen, seller, headers } = await trusting({ timeouts })
+      const { facilitator, seen, seller, headers } = await trusting({ advanced: { timeouts } })
       facilitator.replies['/settle'] = json({
         success: false,
         errorReason: 'insufficient_funds',

@@ -25,7 +25,7 @@ beforeAll(async () => {
       echoes('none', { type: 'object', properties: { text } }),
       echoes('open'),
     ],
-    { extBase: 'https://ext.example' },
+    { advanced: { extBase: 'https://ext.example' } },
   )
 })
 afterAll(() => seller.close())

@@ -243,7 +243,7 @@ describe.each(Object.entries(SELLERS))('a task, %s', (_, sell) => {
 
   it('whose settlement is unknown is answered to the same payment, and to no new one', async () => {
     const timeouts = { certaintyMs: 300, reconcilePauseMs: 50 }
-    const [one, other] = await sell({ timeouts })
+    const [one, other] = await sell({ advanced: { timeouts } })
     const { id, required, paid } = await begun(one)
     one.sandbox.faults.set('settle', '500', { times: 20 })
     const unknown = await send(one.url, paid)
@@ -264,12 +264,12 @@ describe('a process that dies', () => {
       const [survivor] = await openReplicas(1, [answer], {
         redisUrl: redis.url,
         facilitatorUrl: await facilitator.url,
-        timeouts: { leaseMs: 300, reconcilePauseMs: 50 },
+        advanced: { timeouts: { leaseMs: 300, reconcilePauseMs: 50 } },
       })
       facilitator.serves(survivor!.sandbox)
       const child = await childReplica(survivor!.sandbox, redis.url, {
         facilitatorUrl: await facilitator.url,
-        timeouts: { leaseMs: 300 },
+        advanced: { timeouts: { leaseMs: 300 } },
       })
       const task = await begin({ url: child.url })
       const payment = await signQuote(survivor!, task.required)

@@ -77,7 +77,7 @@ describe('a store of tasks', () => {
   it('hears of a task that was charged also where the answer is not kept any more', async () => {
     let isDown = true
     const seller = await selling(store => ({ end: move => (isDown ? down() : store.end(move)) }), {
-      tasks: { max: 1 },
+      advanced: { tasks: { max: 1 } },
       idempotency: { maxAnswerBytes: 10 },
     })
     const { paid } = await begun(seller)
@@ -140,7 +140,7 @@ describe('a store of tasks', () => {
           return store.end(move)
         },
       }),
-      { maxTimeoutSeconds: 120, idempotency: { windowMs: 60_000 } },
+      { advanced: { maxTimeoutSeconds: 120 }, idempotency: { windowMs: 60_000 } },
     )
     await send(seller.url, (await begun(seller)).paid)
     const refused = await begun(seller)
@@ -182,7 +182,7 @@ describe('a store of tasks', () => {
 
 describe('callers who never pay', () => {
   it.each(Object.entries(SELLERS))('fill no more than a bounded room: %s', async (_, sell) => {
-    const [one, other] = await sell({ tasks: { max: 8 }, trustProxy: 1 })
+    const [one, other] = await sell({ advanced: { tasks: { max: 8 } }, trustProxy: 1 })
     const from = (ip: string) => ({ ...ACTIVATED, 'x-forwarded-for': ip })
     const say = (ip: string, { url }: Seller = one) => send(url, textOf('x'), from(ip))
     const states = async (ip: string, count: number) =>
@@ -201,7 +201,7 @@ describe('callers who never pay', () => {
   })
 
   it('make no room by payments that are worthless, and payments that are good do', async () => {
-    const seller = await open([answer], { tasks: { max: 4 } })
+    const seller = await open([answer], { advanced: { tasks: { max: 4 } } })
     const { paid } = await begun(seller)
     expect((await send(seller.url, textOf('x'))).is).toBe('too_many_waiting_tasks')
     seller.sandbox.faults.set('verify', '500', { times: 1 })
@@ -244,7 +244,7 @@ describe('callers who never pay', () => {
       input: { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } },
       handler: () => 1,
     })
-    const seller = await open([strict], { tasks: { max: 1 } })
+    const seller = await open([strict], { advanced: { tasks: { max: 1 } } })
     const data = (n: unknown) => ({ parts: [{ kind: 'data', data: { n } }] })
     for (let call = 0; call < 3; call++) expect((await send(seller.url, data('x'))).is).toBe('invalid_input')
     expect((await send(seller.url, data(1))).is).toBe('input-required')
@@ -253,6 +253,6 @@ describe('callers who never pay', () => {
 
 describe('options of tasks', () => {
   it.each([{ max: 0 }, { max: 1.5 }, { maxInputBytes: -1 }])('%j are refused', async tasks => {
-    await expect(open([answer], { tasks })).rejects.toMatchObject({ code: 'invalid_options' })
+    await expect(open([answer], { advanced: { tasks } })).rejects.toMatchObject({ code: 'invalid_options' })
   })
 })

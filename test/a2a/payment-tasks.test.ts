@@ -187,7 +187,7 @@ describe('a client that activates the extension', () => {
   })
 
   it('is told of a wrong input before any task, and of one that is too large for a task', async () => {
-    const { url } = await selling({ tasks: { maxInputBytes: 100 } })
+    const { url } = await selling({ advanced: { tasks: { maxInputBytes: 100 } } })
     expect(await send(url, on('shout', { text: 5 }))).toMatchObject({ status: 400, is: 'invalid_input' })
     const large = await send(url, textOf('x'.repeat(100)))
     expect(large).toMatchObject({ status: 400, error: { code: -32602, data: { code: 'body_too_large' } } })

@@ -1,11 +1,13 @@
 /** What a seller may say about kept answers and about the agent's own address. */
 import { describe, expect, it } from 'vitest'
+import { ADVANCED_OPTIONS } from '../../src/app/server/advanced-options.js'
 import { CHARGE_OPTIONS, rulesOf } from '../../src/app/server/charge-options.js'
 import { readOptions } from '../../src/domain/options.js'
 import { createHandler, defineAgent, defineEndpoint, type HandlerOptions } from '../../src/index.js'
 import { refusedWith } from '../domain/refusal.js'
 
-const rules = (options: object) => rulesOf(readOptions(options, CHARGE_OPTIONS))
+const rules = (options: object) =>
+  rulesOf({ ...readOptions(options, CHARGE_OPTIONS), ...readOptions({}, ADVANCED_OPTIONS) })
 const refused = (options: object, text: RegExp) => refusedWith('invalid_options', () => rules(options), text)
 
 describe('sealSecret', () => {

@@ -4,7 +4,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { exampleCheck } from '../../src/app/server/endpoint-checks.js'
+import { exampleCheck } from '../../src/app/server/endpoint-entries.js'
 import { defineEndpoint } from '../../src/index.js'
 
 const checkOf = (options: object) =>

@@ -106,7 +106,7 @@ describe('the audit page', () => {
   })
 
   it('is for its own origin only, whatever CORS says of paid routes', async () => {
-    const { url } = await serving({ audit: true, cors: true })
+    const { url } = await serving({ audit: true, advanced: { cors: true } })
     for (const path of PATHS) {
       const { headers } = await headersOf(url + path)
       expect(headers['access-control-allow-origin']).toBeUndefined()

@@ -46,7 +46,7 @@ beforeAll(async () => {
   replica = await seller.replica({
     journal: join(folder, 'replica.jsonl'),
     algodUrl: NOTHING_LISTENS,
-    timeouts: { certaintyMs: 200, reconcilePauseMs: 50 },
+    advanced: { timeouts: { certaintyMs: 200, reconcilePauseMs: 50 } },
   })
   for (let times = 0; times < 3; times++) {
     expect((await pay(seller, `${seller.url}/work`, { body: {} })).status).toBe(200)

@@ -287,7 +287,7 @@ describe('svc refunds', () => {
         journal: join(folder, 'runs.jsonl'),
         algodUrl: 'http://127.0.0.1:9',
         sandbox,
-        timeouts: { certaintyMs: 200 },
+        advanced: { timeouts: { certaintyMs: 200 } },
       },
     )
   })

@@ -23,7 +23,7 @@ beforeAll(async () => {
     {
       idempotency: { onLostResponse: 'replay' },
       // settle-unknown waits for as long as the agent does.
-      timeouts: { certaintyMs: 1_500, reconcilePauseMs: 20 },
+      advanced: { timeouts: { certaintyMs: 1_500, reconcilePauseMs: 20 } },
     },
   )
 })

@@ -300,7 +300,7 @@ it('a replica that is killed in a paid call: its caller is not told to pay again
   const stand = await open([work])
   const { sandbox } = stand
   const start = async (options: object) => {
-    const place = { redisUrl: redis.url, timeouts: { leaseMs: 300 }, idempotency: {} }
+    const place = { redisUrl: redis.url, advanced: { timeouts: { leaseMs: 300 } }, idempotency: {} }
     const child = await childAgent(sandbox, { ...place, ...options }, 'halting-agent.mjs')
     closing({ close: () => child.process.kill('SIGKILL') })
     return child

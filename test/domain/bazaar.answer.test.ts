@@ -6,8 +6,7 @@ import {
   validateDiscoveryExtensionSpec,
 } from '@x402/extensions/bazaar'
 import { expect, it } from 'vitest'
-import { exampleCheck } from '../../src/app/server/endpoint-checks.js'
-import { extensionsOf } from '../../src/app/server/endpoint-entries.js'
+import { exampleCheck, extensionsOf } from '../../src/app/server/endpoint-entries.js'
 import { BAZAAR_BYTES_MAX, type BazaarDeclaration } from '../../src/domain/bazaar-declaration.js'
 import { endpoint } from '../../src/domain/endpoint.js'
 

@@ -113,7 +113,7 @@ describe('a payment in disguise', () => {
 })
 
 describe('after the payment’s rounds have passed', () => {
-  const short = { maxTimeoutSeconds: 28 }
+  const short = { advanced: { maxTimeoutSeconds: 28 } }
 
   it('the same request with its key still gets its answer', async () => {
     let runs = 0
@@ -150,7 +150,7 @@ it('what is refused says nothing of another call’s charge', async () => {
   const seller = await open([selling(() => 1)], {
     stores: { charges },
     idempotency: {},
-    timeouts: { settleMs: 200, certaintyMs: 200 },
+    advanced: { timeouts: { settleMs: 200, certaintyMs: 200 } },
   })
   const headers = {
     ...(await signFor(seller, `${seller.url}/work`)),

@@ -21,7 +21,7 @@ const endpoint = defineEndpoint({ name: 'work', price: '$0.01', handler: () => (
 function open(options: Partial<ServeOptions> = {}): Promise<Seller> {
   runs = 0
   const timeouts = { verifyMs: 300, settleMs: 300, certaintyMs: 1_500, reconcilePauseMs: 50 }
-  return openSelling([endpoint], { timeouts, ...options })
+  return openSelling([endpoint], { ...options, advanced: { timeouts, ...options.advanced } })
 }
 
 const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
@@ -72,7 +72,7 @@ describe('settle, once, and then the facilitator is well again', () => {
   for (const fault of settledAnyway) {
     it(`${fault}: settled again or found on chain; one charge, one answer`, async () => {
       const seller = await open({
-        timeouts: { verifyMs: 1_000, settleMs: 300, certaintyMs: 5_000, reconcilePauseMs: 50 },
+        advanced: { timeouts: { verifyMs: 1_000, settleMs: 300, certaintyMs: 5_000, reconcilePauseMs: 50 } },
       })
       const payment = await signFor(seller, `${seller.url}/work`)
       seller.sandbox.faults.set('settle', fault, { times: 1, delayMs: 100 })
@@ -101,7 +101,9 @@ describe('settle, and the facilitator stays that way', () => {
   const silent: FaultName[] = [...NO_ANSWER, 'die-before', 'pending']
   for (const fault of silent) {
     it(`${fault}: 503 settlement_unknown with the id; never "pay again", never the answer`, async () => {
-      const seller = await open({ timeouts: { settleMs: 200, certaintyMs: 500, reconcilePauseMs: 50 } })
+      const seller = await open({
+        advanced: { timeouts: { settleMs: 200, certaintyMs: 500, reconcilePauseMs: 50 } },
+      })
       const payment = await signFor(seller, `${seller.url}/work`)
       seller.sandbox.faults.set('settle', fault)
       const response = await ask(`${seller.url}/work`, { headers: payment })
@@ -132,8 +134,10 @@ describe('settle, and the facilitator stays that way', () => {
 
   it('dead until the payment can no longer land: proven absent, 402, and never charged', async () => {
     const seller = await open({
-      maxTimeoutSeconds: 28,
-      timeouts: { settleMs: 200, certaintyMs: 20_000, reconcilePauseMs: 50 },
+      advanced: {
+        maxTimeoutSeconds: 28,
+        timeouts: { settleMs: 200, certaintyMs: 20_000, reconcilePauseMs: 50 },
+      },
     })
     const payment = await signFor(seller, `${seller.url}/work`)
     seller.sandbox.faults.set('settle', 'die-before')
@@ -169,7 +173,7 @@ describe('a yes that is not what it seems', () => {
     expect((await ask(`${trusting.url}/work`, { headers: believed })).status).toBe(200)
     const seller = await open({
       confirm: 'chain',
-      timeouts: { settleMs: 200, certaintyMs: 400, reconcilePauseMs: 50 },
+      advanced: { timeouts: { settleMs: 200, certaintyMs: 400, reconcilePauseMs: 50 } },
     })
     seller.sandbox.faults.set('settle', 'lie')
     const payment = await signFor(seller, `${seller.url}/work`)
@@ -225,7 +229,7 @@ describe('several facilitators', () => {
     const third = await fakeFacilitator()
     const seller = await open({
       facilitatorUrl: [dead.url, deaf.url, third.url],
-      timeouts: { verifyMs: 900, settleMs: 200, certaintyMs: 400, reconcilePauseMs: 50 },
+      advanced: { timeouts: { verifyMs: 900, settleMs: 200, certaintyMs: 400, reconcilePauseMs: 50 } },
     })
     const payment = await signFor(seller, `${seller.url}/work`)
     const response = await ask(`${seller.url}/work`, { headers: payment })
@@ -238,7 +242,8 @@ describe('several facilitators', () => {
   })
 
   it('a plain http facilitator on a public host is refused at start', async () => {
-    const start = (facilitatorUrl: string, allowHttp?: boolean) => open({ facilitatorUrl, allowHttp })
+    const start = (facilitatorUrl: string, allowHttp?: boolean) =>
+      open({ facilitatorUrl, advanced: { allowHttp } })
     await expect(start('http://facilitator.example.com')).rejects.toMatchObject({
       code: 'invalid_facilitator',
     })

@@ -159,7 +159,10 @@ describe('binding', () => {
     const facilitator = await fakeFacilitator()
     const { endpoint, seen } = counted()
     const headers = presenting({ x402Version: 2, payload: { sender: 'A' } })
-    const lenient = await open([endpoint], { facilitatorUrl: facilitator.url, requireReadable: false })
+    const lenient = await open([endpoint], {
+      facilitatorUrl: facilitator.url,
+      advanced: { requireReadable: false },
+    })
     const strict = await open([endpoint], { facilitatorUrl: facilitator.url })
     expect((await ask(`${strict.url}/work`, { headers })).status).toBe(402)
     expect(seen.runs).toBe(0)
@@ -365,7 +368,7 @@ describe('prices', () => {
   for (const [name, price] of Object.entries(functions)) {
     it(`a price function that ${name}: 500 without a quote`, async () => {
       const { endpoint, seen } = counted({ price })
-      const seller = await open([endpoint], { timeouts: { priceMs: 50 } })
+      const seller = await open([endpoint], { advanced: { timeouts: { priceMs: 50 } } })
       const response = await ask(`${seller.url}/work`)
       expect(response.status).toBe(500)
       expect(response.headers.get('payment-required')).toBeNull()
@@ -403,7 +406,7 @@ describe('prices', () => {
 describe('validity of the payment', () => {
   it('a payment about to expire is refused before the handler', async () => {
     const { endpoint, seen } = counted()
-    const seller = await open([endpoint], { maxTimeoutSeconds: 28 })
+    const seller = await open([endpoint], { advanced: { maxTimeoutSeconds: 28 } })
     const payment = await signFor(seller, `${seller.url}/work`)
     seller.sandbox.advanceRounds(8)
     const response = await ask(`${seller.url}/work`, { headers: payment })
@@ -419,7 +422,7 @@ describe('validity of the payment', () => {
       timeout: 60_000,
       handler: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)),
     })
-    const seller = await open([endpoint], { maxTimeoutSeconds: 28 })
+    const seller = await open([endpoint], { advanced: { maxTimeoutSeconds: 28 } })
     const payment = await signFor(seller, `${seller.url}/work`)
     seller.sandbox.advanceRounds(6)
     const response = await ask(`${seller.url}/work`, { headers: payment })
@@ -461,7 +464,7 @@ describe('who somebody claims to be', () => {
     const seller = await open([endpoint], {
       facilitatorUrl: facilitator.url,
       idempotency: { onLostResponse: 'replay' },
-      requireReadable: false,
+      advanced: { requireReadable: false },
     })
     const url = `${seller.url}/work`
     const key = { 'idempotency-key': 'shared-guess' }
@@ -510,7 +513,7 @@ describe('windows', () => {
 
   it('it is open until the very millisecond of its end, and closed from it on', async () => {
     let nowMs = Date.now()
-    const seller = await open(endpoints, { clock: { now: () => nowMs } })
+    const seller = await open(endpoints, { advanced: { clock: { now: () => nowMs } } })
     const { key, expiresMs } = await buy(seller)
     expect(expiresMs).toBeGreaterThanOrEqual(nowMs + 3_600_000)
     nowMs = expiresMs - 1
@@ -591,7 +594,7 @@ describe('a store that is full', () => {
       },
     }
     const timeouts = { certaintyMs: 200, reconcilePauseMs: 50 }
-    const seller = await open([endpoint], { clock, stores: { charges }, timeouts })
+    const seller = await open([endpoint], { advanced: { clock, timeouts }, stores: { charges } })
     const url = `${seller.url}/work`
     seller.sandbox.faults.set('settle', 'die-before')
     const codeOf = async () =>

@@ -168,7 +168,9 @@ describe('hosts', () => {
 
 it('what headers cannot carry is refused at start, not found out behind a charge', async () => {
   for (const extBase of ['https://ext.example/漢', 'https://ext.example/a b', 'https://ext.example/ü']) {
-    await expect(openSeller([work], { extBase })).rejects.toMatchObject({ code: 'invalid_options' })
+    await expect(openSeller([work], { advanced: { extBase } })).rejects.toMatchObject({
+      code: 'invalid_options',
+    })
   }
 })
 

@@ -38,7 +38,7 @@ describe('specification 4.2: a request without body and payment is a price probe
 
   it('also once its window has ended', async () => {
     let nowMs = Date.now()
-    const seller = await open([feed], { clock: { ...systemClock, now: () => nowMs } })
+    const seller = await open([feed], { advanced: { clock: { ...systemClock, now: () => nowMs } } })
     const headers = keyFrom(await pay(seller, `${seller.url}/feed`, { body: { n: 1 } }))
     expect((await ask(`${seller.url}/feed`, { headers, body: { n: 2 } })).status).toBe(200)
     nowMs += 2 * 86_400_000

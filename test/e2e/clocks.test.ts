@@ -33,7 +33,13 @@ async function replicas(endpoints: Parameters<typeof open>[0], options: Paramete
   const at = (shiftMs: number) => {
     const stores = closing(redisStores(redis.url, { prefix }))
     const clock = { now: () => Date.now() + shiftMs }
-    return open(endpoints, { idempotency: {}, ...options, sandbox, stores, clock })
+    return open(endpoints, {
+      idempotency: {},
+      ...options,
+      sandbox,
+      stores,
+      advanced: { ...options.advanced, clock },
+    })
   }
   return [await at(-HOUR_MS), await at(0), await at(HOUR_MS)] as const
 }
@@ -55,7 +61,7 @@ describe('a window', () => {
   it.each(['behind', 'right', 'ahead'])(
     'sold by the replica that is %s opens on each, and ends alike',
     async which => {
-      const all = await replicas([window('10m')], { maxTimeoutSeconds: 60 })
+      const all = await replicas([window('10m')], { advanced: { maxTimeoutSeconds: 60 } })
       const seller = all[['behind', 'right', 'ahead'].indexOf(which)]!
       const sinceMs = Date.now()
       const sold = await pay(seller, `${seller.url}/window`)
@@ -71,7 +77,7 @@ describe('a window', () => {
   )
 
   it('that has ended is ended on each', async () => {
-    const all = await replicas([window('3s')], { maxTimeoutSeconds: 1 })
+    const all = await replicas([window('3s')], { advanced: { maxTimeoutSeconds: 1 } })
     const sold = await pay(all[2], `${all[2].url}/window`)
     const key = sold.headers.get('x-svc-subscription')!
     for (const one of all) expect((await use(one, key)).status).toBe(200)
@@ -113,7 +119,7 @@ describe('a call', () => {
         return { run: ++runs }
       },
     })
-    const all = await replicas([slow], { timeouts: { leaseMs: 1_500 } })
+    const all = await replicas([slow], { advanced: { timeouts: { leaseMs: 1_500 } } })
     const payment = await signFor(all[0], `${all[0].url}/slow`)
     const request = { headers: { ...KEY, ...payment } }
     const working = ask(`${all[0].url}/slow`, request)
@@ -145,7 +151,7 @@ describe('a call', () => {
   })
 
   it('that fails by its caller uses up one credit, whichever replica it was made to', async () => {
-    const all = await replicas([work], { credit: { start: 2 }, timeouts: { creditMs: 50 } })
+    const all = await replicas([work], { advanced: { credit: { start: 2 }, timeouts: { creditMs: 50 } } })
     for (const one of [all[0], all[2]]) {
       sandbox.faults.set('settle', 'refuse', { times: 1 })
       expect((await pay(one, `${one.url}/work`)).status).toBe(402)
@@ -193,7 +199,7 @@ describe('the calls of a window, while they are at work and the clock is set', (
   ])('in memory nobody gets one more: set %s, and again', async (_, sign) => {
     let nowMs = Date.now()
     const { endpoint, doors } = counted()
-    const seller = await open([endpoint], { sandbox, clock: { now: () => nowMs } })
+    const seller = await open([endpoint], { sandbox, advanced: { clock: { now: () => nowMs } } })
     const call = await bought(seller)
     const working = [call(0), call(0)]
     await doors[0]!.entered(2)
@@ -211,7 +217,7 @@ describe('the calls of a window, while they are at work and the clock is set', (
   it('in memory a call that fails while the window seems to have ended is left afterwards', async () => {
     let nowMs = Date.now()
     const { endpoint, doors } = counted()
-    const seller = await open([endpoint], { sandbox, clock: { now: () => nowMs } })
+    const seller = await open([endpoint], { sandbox, advanced: { clock: { now: () => nowMs } } })
     const call = await bought(seller)
     const failing = call('fails')
     await doors[0]!.entered()

@@ -377,12 +377,12 @@ describe('replicas on one Redis', () => {
   it('have a call back when its process was killed, after its lease', async () => {
     const seller = await openSeller([counted(2).endpoint], {
       stores: closing(redisStores(redis.url)),
-      timeouts: { leaseMs: LEASE_MS },
+      advanced: { timeouts: { leaseMs: LEASE_MS } },
     })
     closing(seller)
     const { call, key } = await bought(seller)
     const halt = { at: 'before handler', signal: 'SIGKILL' }
-    const options = { redisUrl: redis.url, timeouts: { leaseMs: LEASE_MS }, halt }
+    const options = { redisUrl: redis.url, advanced: { timeouts: { leaseMs: LEASE_MS } }, halt }
     const child = await childAgent(seller.sandbox, options, 'halting-agent.mjs')
     closing({ close: () => child.process.kill('SIGKILL') })
     await expect(ask(`${child.url}/counted`, { body: {}, headers: key })).rejects.toThrow()

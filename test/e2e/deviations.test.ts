@@ -181,7 +181,8 @@ describe('4.3: A2A', () => {
 describe('4.5: facilitatorUrl', () => {
   it('on plain http at a public host needs allowHttp', async () => {
     const facilitatorUrl = 'http://facilitator.example'
-    const start = (allowHttp?: boolean) => open([gated().endpoint], { facilitatorUrl, allowHttp })
+    const start = (allowHttp?: boolean) =>
+      open([gated().endpoint], { facilitatorUrl, advanced: { allowHttp } })
     await expect(start()).rejects.toMatchObject({ code: 'invalid_facilitator' })
     expect((await ask(`${(await start(true)).url}/slow`, { method: 'PUT' })).status).toBe(405)
   })

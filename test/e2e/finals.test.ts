@@ -127,7 +127,7 @@ const CASES = {
 
   async tooManyUnpaid() {
     const { endpoint, entered, open: letGo } = gated()
-    const seller = await open([endpoint], { credit: { start: 1 }, timeouts: { creditMs: 100 } })
+    const seller = await open([endpoint], { advanced: { credit: { start: 1 }, timeouts: { creditMs: 100 } } })
     const first = pay(seller, `${seller.url}/slow`)
     await entered()
     const response = await pay(seller, `${seller.url}/slow`)
@@ -171,7 +171,7 @@ const CASES = {
   },
 
   async inDoubt() {
-    const seller = await open([echo], { timeouts: { certaintyMs: 200, reconcilePauseMs: 50 } })
+    const seller = await open([echo], { advanced: { timeouts: { certaintyMs: 200, reconcilePauseMs: 50 } } })
     seller.sandbox.faults.set('settle', 'die-before')
     const response = await pay(seller, `${seller.url}/echo`, { body })
     expect(await response.json()).toMatchObject({
@@ -193,7 +193,7 @@ const CASES = {
       },
     }
     const timeouts = { settleMs: 300, certaintyMs: 300 }
-    const seller = await open([echo], { stores: { charges }, idempotency: {}, timeouts })
+    const seller = await open([echo], { stores: { charges }, idempotency: {}, advanced: { timeouts } })
     seller.sandbox.faults.set('settle', 'hang')
     const dying = new AbortController()
     const lost = pay(seller, `${seller.url}/echo`, { body, headers: KEY, signal: dying.signal }).catch(

@@ -193,7 +193,7 @@ describe('the rounds of a group', () => {
 
   it('end the wait for a payment that was never submitted', async () => {
     const { sandbox, payer, payment, send, inGroup, seen, usdcOf, payTo } = await selling({
-      timeouts: { certaintyMs: 20_000, reconcilePauseMs: 50 },
+      advanced: { timeouts: { certaintyMs: 20_000, reconcilePauseMs: 50 } },
     })
     sandbox.faults.set('settle', 'die-before')
     const paid = payment(payer, 900)
@@ -224,7 +224,7 @@ describe('afterwards', () => {
     const journal = join(folder, 'seller.jsonl')
     const { sandbox, seller, payer, other, payTo, payment, send, inGroup, usdcOf } = await selling({
       journal,
-      timeouts: { reconcilePauseMs: 10 },
+      advanced: { timeouts: { reconcilePauseMs: 10 } },
     })
     sandbox.faults.set('settle', 'die-after')
     const paid = payment()

@@ -102,7 +102,7 @@ beforeEach(async () => {
 const timeouts = { leaseMs: 300, reconcilePauseMs: 50 }
 
 async function agent(options: object): Promise<ChildAgent> {
-  const child = await childAgent(sandbox, { timeouts, ...options }, 'halting-agent.mjs')
+  const child = await childAgent(sandbox, { advanced: { timeouts }, ...options }, 'halting-agent.mjs')
   closing({ close: () => child.process.kill('SIGKILL') })
   return child
 }

@@ -290,9 +290,9 @@ describe('what is refused at start', () => {
     'a misspelt onLostResponse': { idempotency: { onLostResponse: 'Replay' as never } },
     'a misspelt per': { rateLimit: { perMinute: 1, per: 'IP' as never } },
     'a misspelt onStoreDown': { rateLimit: { perMinute: 1, onStoreDown: 'allow' as never } },
-    'a negative timeout': { maxTimeoutSeconds: -5 },
+    'a negative timeout': { advanced: { maxTimeoutSeconds: -5 } },
     'a negative count of proxies': { trustProxy: -1 },
-    'a budget that is none': { timeouts: { verifyMs: 0 } },
+    'a budget that is none': { advanced: { timeouts: { verifyMs: 0 } } },
     'an endless shutdown': { shutdownTimeoutMs: Number.POSITIVE_INFINITY },
   }
   for (const [name, options] of Object.entries(refused)) {
@@ -307,7 +307,7 @@ describe('what is refused at start', () => {
   })
 
   it('a budget that is left out keeps its default', async () => {
-    const seller = await open([sell('work')], { timeouts: { verifyMs: undefined } })
+    const seller = await open([sell('work')], { advanced: { timeouts: { verifyMs: undefined } } })
     expect((await pay(seller, `${seller.url}/work`)).status).toBe(200)
   })
 })
@@ -355,7 +355,7 @@ describe('maxFacilitatorConnections', () => {
     const facilitator = await fakeFacilitator({ '/verify': inPairs })
     const seller = await open([sell('work')], {
       facilitatorUrl: facilitator.url,
-      maxFacilitatorConnections: 2,
+      advanced: { maxFacilitatorConnections: 2 },
     })
     const calls = Array.from({ length: 6 }, () => pay(seller, `${seller.url}/work`))
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(6).fill(402))
@@ -363,7 +363,7 @@ describe('maxFacilitatorConnections', () => {
   })
 
   it('is a whole number of at least 1', async () => {
-    await expect(open([sell('work')], { maxFacilitatorConnections: 0 })).rejects.toMatchObject({
+    await expect(open([sell('work')], { advanced: { maxFacilitatorConnections: 0 } })).rejects.toMatchObject({
       code: 'invalid_options',
     })
   })

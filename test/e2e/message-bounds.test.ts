@@ -105,7 +105,7 @@ describe('a payment', () => {
   const why = /larger than a payment can be/
 
   it('has one bound in a header, in MCP’s _meta and in a message of A2A, and is not verified above it', async () => {
-    const { url, sandbox } = await open([work], { requireReadable: false })
+    const { url, sandbox } = await open([work], { advanced: { requireReadable: false } })
     // It is there until the facilitator is asked once.
     sandbox.faults.set('verify', 'refuse', { times: 1 })
     const byMcp = async (payment: object) => {

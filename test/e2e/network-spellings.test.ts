@@ -109,7 +109,7 @@ describe('a quote', () => {
   })
 
   it('offers the spelling of CAIP-2 alone under networkIds "short", and takes both', async () => {
-    const seller = await open([work], { networkIds: 'short' })
+    const seller = await open([work], { advanced: { networkIds: 'short' } })
     const { accepts } = challengeIn(await ask(`${seller.url}/work`))
     expect(accepts.map(({ network }) => network)).toEqual([SHORT])
     const [payment] = await signed(seller, '/work', [SHORT])
@@ -141,7 +141,7 @@ describe('a quote', () => {
   })
 
   it('is offered in no other way', async () => {
-    await expect(open([work], { networkIds: 'long' as never })).rejects.toThrow(
+    await expect(open([work], { advanced: { networkIds: 'long' as never } })).rejects.toThrow(
       expect.objectContaining({ code: 'invalid_options' }),
     )
   })

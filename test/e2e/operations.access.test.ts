@@ -88,7 +88,7 @@ describe('metrics and runs', () => {
   })
 
   it('are readable by no other origin, whatever CORS says of paid routes', async () => {
-    const { url } = await serving({ cors: true })
+    const { url } = await serving({ advanced: { cors: true } })
     for (const path of PATHS) {
       for (const headers of [{}, { origin: url }] as Record<string, string>[]) {
         const { headers: answered } = await get(url + path, headers)

@@ -125,7 +125,7 @@ describe('a store that loses what it says', () => {
     const seller = await open([endpoint], {
       idempotency: {},
       stores: { charges },
-      timeouts: { leaseMs: 300 },
+      advanced: { timeouts: { leaseMs: 300 } },
     })
     const headers = { ...KEY, ...(await signFor(seller, `${seller.url}/work`)) }
     const refused = await ask(`${seller.url}/work`, { headers })
@@ -152,7 +152,7 @@ describe('a store that loses what it says', () => {
       const seller = await open([endpoint], {
         idempotency: { onLostResponse },
         stores: { charges },
-        timeouts: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500, leaseMs: 300 },
+        advanced: { timeouts: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500, leaseMs: 300 } },
       })
       seller.sandbox.faults.set('settle', 'late', { delayMs: 300 })
       expect((await pay(seller, `${seller.url}/work`, { headers: KEY })).status).toBe(503)
@@ -187,7 +187,7 @@ describe('a store that loses what it says', () => {
       const seller = await open([endpoint], {
         idempotency: { onLostResponse },
         stores: { charges },
-        timeouts: { leaseMs: 300 },
+        advanced: { timeouts: { leaseMs: 300 } },
       })
       expect((await pay(seller, `${seller.url}/work`, { headers: KEY })).status).toBe(200)
       const again = () => pay(seller, `${seller.url}/work`, { headers: KEY })
@@ -199,7 +199,7 @@ describe('a store that loses what it says', () => {
 
 describe('a settlement that is in doubt', () => {
   const impatient: Partial<ServeOptions> = {
-    timeouts: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500 },
+    advanced: { timeouts: { certaintyMs: 100, reconcilePauseMs: 20, settleMs: 500 } },
   }
 
   for (const [name, headersOf] of [
@@ -268,7 +268,10 @@ describe('a settlement that is in doubt', () => {
   it('is reconciled for as long as it says, though the time of day is set back', async () => {
     const { endpoint } = counted()
     let setBackMs = 0
-    const seller = await open([endpoint], { ...impatient, clock: { now: () => Date.now() - setBackMs } })
+    const seller = await open([endpoint], {
+      ...impatient,
+      advanced: { ...impatient.advanced, clock: { now: () => Date.now() - setBackMs } },
+    })
     seller.sandbox.faults.set('settle', 'die-before')
     const headers = await signFor(seller, `${seller.url}/work`)
     const startedMs = performance.now()

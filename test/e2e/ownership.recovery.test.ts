@@ -72,7 +72,7 @@ async function paid(seller: OwnedSeller, skill: string, key: object = {}) {
 describe('without the option idempotency, an answer is kept for its payer', () => {
   it('for two minutes, and for as long as its payment’s record where nobody has had it', async () => {
     const { clock, pass } = skippableClock()
-    const { seller, earned } = await opened({ clock })
+    const { seller, earned } = await opened({ advanced: { clock } })
     const seen = await paid(seller, 'work')
     const lost = await paid(seller, 'work')
     expect((await seen.ask()).code).toBe('ok')

@@ -17,7 +17,7 @@ const WRITE_EVERY_MS = 1_000
 async function readySeller(options: Partial<ServeOptions>) {
   let aheadMs = 0
   const monotonic = () => systemClock.monotonic() + aheadMs
-  const seller = await open([work], { ...options, clock: { monotonic } })
+  const seller = await open([work], { ...options, advanced: { ...options.advanced, clock: { monotonic } } })
   expect((await ask(`${seller.url}/work`)).status).toBe(402)
   const ready = async () => {
     const response = await fetch(`${seller.url}/ready`)

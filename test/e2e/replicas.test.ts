@@ -112,11 +112,14 @@ describe('a replica that dies while it settles', () => {
       certaintyMs: 60_000,
       reconcilePauseMs: 60_000,
     }
-    const { sellers, received } = await replicas(1, { timeouts })
+    const { sellers, received } = await replicas(1, { advanced: { timeouts } })
     const [survivor] = sellers
     const { sandbox } = survivor!
     // Without a node it cannot find out what became of the payment, and keeps trying until it is killed.
-    const dying = await childReplica(sandbox, redis.url, { timeouts, algodUrl: 'http://127.0.0.1:1' })
+    const dying = await childReplica(sandbox, redis.url, {
+      advanced: { timeouts },
+      algodUrl: 'http://127.0.0.1:1',
+    })
     closing({ close: () => dying.process.kill('SIGKILL') })
 
     sandbox.faults.set('settle', fault)

@@ -182,7 +182,7 @@ describe('a schema that fails', () => {
     ['answers nothing', () => undefined],
     ['never answers', () => new Promise(() => {})],
   ])('because it %s is 500, without its words, and charges nothing', async (_, validate) => {
-    const seller = await open([failing(validate)], { timeouts: { inputMs: 50 } })
+    const seller = await open([failing(validate)], { advanced: { timeouts: { inputMs: 50 } } })
     const quoted = await ask(`${seller.url}/work`)
     expect(quoted.status).toBe(402)
     const payment = await signFor(seller, `${seller.url}/work`)

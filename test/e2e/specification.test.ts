@@ -148,7 +148,7 @@ describe('states and transitions', () => {
 
   row('subscription active, window ends: none, the endpoint quotes again and nothing renews', async () => {
     let nowMs = Date.now()
-    const seller = await open([pass], { clock: { now: () => nowMs } })
+    const seller = await open([pass], { advanced: { clock: { now: () => nowMs } } })
     const key = (await pay(seller, `${seller.url}/pass`)).headers.get('x-svc-subscription')!
     nowMs += 2 * 86_400_000
     const response = await ask(`${seller.url}/pass`, { headers: { 'x-svc-subscription': key } })
@@ -207,7 +207,10 @@ describe('states and transitions', () => {
         { onLostResponse: 'release', charged: 2n * PRICE },
         { onLostResponse: 'replay', charged: PRICE },
       ] as const) {
-        const seller = await open([sum], { idempotency: { onLostResponse }, timeouts: { settleMs: 500 } })
+        const seller = await open([sum], {
+          idempotency: { onLostResponse },
+          advanced: { timeouts: { settleMs: 500 } },
+        })
         seller.sandbox.faults.set('settle', 'hang', { times: 1 })
         expect(await settledThenLost(seller)).toMatchObject({ final: 'settled', charged: 'yes' })
         const retry = await pay(seller, `${seller.url}/sum`, { body, headers: KEY })

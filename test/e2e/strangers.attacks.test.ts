@@ -41,7 +41,7 @@ describe('runs on credit', () => {
         return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('gone'))))
       },
     })
-    const seller = await open([endpoint], { timeouts: { creditMs: 50 } })
+    const seller = await open([endpoint], { advanced: { timeouts: { creditMs: 50 } } })
     const payment = await signFor(seller, `${seller.url}/slow`)
     const codes: (string | undefined)[] = []
     for (let call = 1; call <= 15; call++) {
@@ -61,7 +61,7 @@ describe('runs on credit', () => {
 
   it('a wallet of one cent has eight runs at once, and two more for the one that it pays, not twenty', async () => {
     const { endpoint, runs } = counted()
-    const seller = await open([endpoint], { timeouts: { creditMs: 300 } })
+    const seller = await open([endpoint], { advanced: { timeouts: { creditMs: 300 } } })
     const poor = generateAccount()
     seller.sandbox.fund(String(poor.addr), { microAlgos: 1_000_000n, usdc: PRICE })
     const mnemonic = secretKeyToMnemonic(poor.sk)
@@ -87,7 +87,7 @@ describe('runs on credit', () => {
         return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('cut'))))
       },
     })
-    const seller = await open([endpoint], { timeouts: { creditMs: 50 }, maxTimeoutSeconds: 12 })
+    const seller = await open([endpoint], { advanced: { timeouts: { creditMs: 50 }, maxTimeoutSeconds: 12 } })
     const codes: number[] = []
     for (let round = 0; round < 3; round++) {
       const calls = Array.from({ length: 8 }, () => pay(seller, `${seller.url}/slow`))
@@ -116,7 +116,9 @@ describe('runs on credit', () => {
         return 1
       },
     })
-    const seller = await open([endpoint], { credit: { start: 1, max: 2 }, timeouts: { creditMs: 50 } })
+    const seller = await open([endpoint], {
+      advanced: { credit: { start: 1, max: 2 }, timeouts: { creditMs: 50 } },
+    })
     for (let call = 0; call < 5; call++) expect((await pay(seller, `${seller.url}/work`)).status).toBe(500)
     fails = false
     for (let call = 0; call < 3; call++) expect((await pay(seller, `${seller.url}/work`)).status).toBe(200)
@@ -127,7 +129,9 @@ describe('runs on credit', () => {
 
   it('one payer’s runs take nothing from another’s', async () => {
     const slow = gated()
-    const seller = await open([slow.endpoint], { credit: { start: 1 }, timeouts: { creditMs: 50 } })
+    const seller = await open([slow.endpoint], {
+      advanced: { credit: { start: 1 }, timeouts: { creditMs: 50 } },
+    })
     const first = pay(seller, `${seller.url}/slow`)
     await slow.entered()
     const second = pay(seller, `${seller.url}/slow`, { account: 'other' })
@@ -139,13 +143,15 @@ describe('runs on credit', () => {
 
   it('false sets no bound, and what is no credit is refused at start', async () => {
     const slow = gated()
-    const seller = await open([slow.endpoint], { credit: false })
+    const seller = await open([slow.endpoint], { advanced: { credit: false } })
     const calls = Array.from({ length: 12 }, () => pay(seller, `${seller.url}/slow`))
     await slow.entered(12)
     slow.open()
     expect((await Promise.all(calls)).every(({ status }) => status === 200)).toBe(true)
     for (const credit of [{ start: 0 }, { start: 1.5 }, { start: 9, max: 8 }, { idleMs: -1 }]) {
-      await expect(open([slow.endpoint], { credit })).rejects.toMatchObject({ code: 'invalid_options' })
+      await expect(open([slow.endpoint], { advanced: { credit } })).rejects.toMatchObject({
+        code: 'invalid_options',
+      })
     }
   })
 

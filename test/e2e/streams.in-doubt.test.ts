@@ -57,7 +57,7 @@ async function doubtful(
   const seller = await open([endpoint], {
     sandbox,
     facilitatorUrl: await facilitator.url,
-    timeouts,
+    advanced: { timeouts },
     idempotency: {},
     stores: { charges },
     ...options,

@@ -49,7 +49,11 @@ const timeouts = { leaseMs: LEASE_MS, reconcilePauseMs: 50 }
 /** Redis has long to answer, so that on a busy machine no call is refused before it comes to where it is suspended. */
 function start(options: object = {}): Promise<ChildAgent> {
   const place = { redisUrl: redis.url, redis: { commandTimeoutMs: 10_000 } }
-  return childAgent(sandbox, { ...place, timeouts, idempotency: {}, ...options }, 'halting-agent.mjs')
+  return childAgent(
+    sandbox,
+    { ...place, advanced: { timeouts }, idempotency: {}, ...options },
+    'halting-agent.mjs',
+  )
 }
 
 /** A process that is suspended in one test. */

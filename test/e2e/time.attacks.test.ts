@@ -52,7 +52,7 @@ async function sell(charges: ChargeStore, options: Partial<ServeOptions> = {}): 
     idempotency: {},
     ...options,
     stores: { charges, ...options.stores },
-    timeouts: { leaseMs: LEASE_MS, reconcilePauseMs: 50, ...options.timeouts },
+    advanced: { timeouts: { leaseMs: LEASE_MS, reconcilePauseMs: 50, ...options.advanced?.timeouts } },
   })
 }
 
@@ -118,7 +118,7 @@ describe.each(STORES)('on %s', (_, store) => {
 
   it('a call at work renews its lease: no retry takes it over', async () => {
     const leaseMs = 2_000
-    const seller = await sell(store(true), { timeouts: { leaseMs } })
+    const seller = await sell(store(true), { advanced: { timeouts: { leaseMs } } })
     seller.sandbox.faults.set('settle', 'slow-after', { times: 1, delayMs: 2 * leaseMs })
     const first = pay(seller, `${seller.url}/work`, { headers: KEY })
     const codes = new Set()
@@ -178,7 +178,7 @@ describe.each(STORES)('on %s', (_, store) => {
       const seller = await open([endpoint], {
         idempotency: {},
         stores: { charges: store(false) },
-        timeouts: { leaseMs: LEASE_MS },
+        advanced: { timeouts: { leaseMs: LEASE_MS } },
       })
       const headers = { ...KEY, ...(await signFor(seller, `${seller.url}/slow`)) }
       const slow = ask(`${seller.url}/slow`, { headers })

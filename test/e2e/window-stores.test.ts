@@ -57,7 +57,7 @@ describe.each(Object.entries(STORES))('%s with get, put and sweep', (name, make)
   it('sells windows that only time ends, to all replicas that share it', async () => {
     let nowMs = Date.now()
     const windows = new Map<string, SubscriptionRecord>()
-    const options = { clock: { now: () => nowMs }, subscriptions: { store: make(windows) } }
+    const options = { advanced: { clock: { now: () => nowMs } }, subscriptions: { store: make(windows) } }
     const seller = await open([pass], options)
     const other = closing(await seller.replica(options))
     const sale = await pay(seller, `${seller.url}/pass`)
@@ -83,7 +83,7 @@ describe.each(Object.entries(STORES))('%s with get, put and sweep', (name, make)
     const seller = await open([pass], {
       idempotency: {},
       stores: { charges: memoryChargeStore(), subscriptions: store },
-      timeouts: { settleMs: 200, certaintyMs: 200, reconcilePauseMs: 50 },
+      advanced: { timeouts: { settleMs: 200, certaintyMs: 200, reconcilePauseMs: 50 } },
     })
     const headers = { ...(await signFor(seller, `${seller.url}/pass`)), ...KEY }
     seller.sandbox.faults.set('settle', 'die-before')

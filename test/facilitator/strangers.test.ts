@@ -199,7 +199,7 @@ describe('a token', () => {
   it('is refused at start over plain http to a public host, whatever allowHttp says, and where it is weak', async () => {
     const own = await rig()
     const start = (facilitatorUrl: { url: string; token: string }, allowHttp = true) =>
-      open([work], { sandbox: own.sandbox, facilitatorUrl, allowHttp })
+      open([work], { sandbox: own.sandbox, facilitatorUrl, advanced: { allowHttp } })
     await expect(start({ url: 'http://facilitator.example.com', token: TOKEN })).rejects.toMatchObject({
       code: 'invalid_facilitator',
       message: expect.not.stringContaining(TOKEN),

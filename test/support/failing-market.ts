@@ -70,7 +70,13 @@ export async function failingMarket() {
           return { run }
         },
       })
-      return open([work], { sandbox, stores, idempotency: {}, timeouts: { leaseMs }, ...options })
+      return open([work], {
+        sandbox,
+        stores,
+        idempotency: {},
+        advanced: { timeouts: { leaseMs } },
+        ...options,
+      })
     },
     /** A new payment, with the one key. */
     sign: async ({ url }: Seller) => ({

@@ -113,7 +113,7 @@ export async function payAndLose(
 
 /** A call in doubt gives up soon. A facilitator that answers has as long as ever. */
 export const DOUBT = {
-  timeouts: { certaintyMs: 50, reconcilePauseMs: 50 },
+  advanced: { timeouts: { certaintyMs: 50, reconcilePauseMs: 50 } },
 } as const satisfies Partial<ServeOptions>
 
 /**

@@ -24,7 +24,7 @@ const SERVED = {
   idempotency: { onLostResponse: 'replay', windowMs: 120_000 },
   rateLimit: { perMinute: 60, per: 'ip' },
   trustProxy: 1,
-  cors: true,
+  advanced: { cors: true },
 }
 const SAMPLE_MS = 15_000
 const WARM_UP_MS = 15_000

@@ -131,7 +131,7 @@ export const CASES: readonly Case[] = [
     name: 'a payment is sent after its last round',
     charges: 0,
     async run({ sell, signed, past }) {
-      const { url, seen } = await sell({ maxTimeoutSeconds: SOON_SECONDS })
+      const { url, seen } = await sell({ advanced: { maxTimeoutSeconds: SOON_SECONDS } })
       const { headers, lastValid } = await signed(`${url}/work`)
       await past(lastValid)
       const response = await post(`${url}/work`, headers)
@@ -144,7 +144,7 @@ export const CASES: readonly Case[] = [
     async run({ sell, signed, past }) {
       let lastRound = 0n
       const { url, seen } = await sell({
-        maxTimeoutSeconds: SOON_SECONDS,
+        advanced: { maxTimeoutSeconds: SOON_SECONDS },
         async handler() {
           await past(lastRound)
           return { done: true }

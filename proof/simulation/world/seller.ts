@@ -123,16 +123,15 @@ export class Seller {
         return (host === BACKUP_HOST ? world.backup : world.facilitator).exchangeFor(process)
       },
       paymentReader: async () => reader,
+      audit: auditOf,
+      registry: () => undefined,
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
     const settings = settingsOf(
       agentOf(world, process, this.payTo),
       optionsOf(world, this.#storesFor(process)),
     )
-    const { app } = koaHost(
-      assemble(settings, drain, around, { audit: auditOf, registry: () => undefined }).table,
-      settings.logger,
-    )
+    const { app } = koaHost(assemble(settings, drain, around).table, settings.logger)
     this.#replicas[place] = { process, drain, listener: app.callback() }
     world.mortal(process)
     process.onDeath(() => {
@@ -158,7 +157,7 @@ function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions
         maxAnswerBytes: ANSWER_BYTES_MAX,
       },
     }),
-    ...(!hasCredit && { credit: false as const }),
+    ...(!hasCredit && { advanced: { credit: false as const } }),
     ...(perMinute !== undefined && { rateLimit: { perMinute } }),
     logger: world.logger,
   }

@@ -1,18 +1,27 @@
 /** Plugs the adapters into the ports, as the settings say. Refuses the seller's mistakes before it opens anything. */
-
+import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card-routes.js'
+import { a2aTransport } from '../../adapters/a2a/transport.js'
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
-import type { NodeWatch } from '../../adapters/algorand/checked-last-round.js'
-import { algodClient, indexerClient } from '../../adapters/algorand/node-clients.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes.js'
+import type { FreeRoute } from '../../adapters/http/route.js'
 import { pathsOf, routeTable } from '../../adapters/http/route-table.js'
+import { type TransportRouteOptions, transportRoute } from '../../adapters/http/transport-route.js'
+import { requestLog } from '../../adapters/log/request-log.js'
+import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
 import { memoryCounters } from '../../adapters/memory/counters.js'
+import { memoryRuns } from '../../adapters/memory/recent-runs.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
+import { prometheusMetrics } from '../../adapters/metrics/prometheus-metrics.js'
+import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
 import { firstName } from '../../domain/former-names.js'
-import type { Logger } from '../../ports/logger.js'
+import type { Registry } from '../../ports/agent-registry.js'
+import type { Charge } from '../../ports/charge.js'
+import { silentLogger } from '../../ports/logger.js'
+import type { Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { ownerOf } from '../charge/owners.js'
@@ -21,30 +30,29 @@ import { pendingCloses, pendingWindowMoves } from '../charge/pending-moves.js'
 import { tellObservers } from '../charge/tell-observers.js'
 import { createCharge } from '../charge/walk-charge-machine.js'
 import { tasksOver } from '../tasks/tasks-over-store.js'
-import { documentsOf } from './agent-documents.js'
-import type { BesideTheCore } from './beside-the-core.js'
+import { type Documents, documentsOf } from './agent-documents.js'
+import { facilitatorsOf, nodeStatusLog, nodesOf } from './connect-remotes.js'
 import type { Drain } from './drain.js'
 import { endpointEntries } from './endpoint-entries.js'
 import { healthOf, readinessOf } from './health.js'
-import { observersOf } from './observer-options.js'
-import type { PlatformServices } from './platform-services.js'
 import { quotedSponsors } from './quoted-sponsors.js'
-import { facilitatorsOf } from './remotes-from-options.js'
-import type { Settings, Warn } from './settings-from-options.js'
+import type { ServerEnvironment } from './server-environment.js'
+import type { Settings } from './settings-from-options.js'
 import { boundedSubscriptions, checkMoves, sweeping } from './subscription-store-upkeep.js'
-import { transportsOf } from './transports.js'
 
 /** When what the first payment needs is loaded, unless a payment comes before. */
 const PREPARED_MS = 500
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
-export function assemble(settings: Settings, drain: Drain, around: PlatformServices, beside: BesideTheCore) {
+export function assemble(settings: Settings, drain: Drain, around: ServerEnvironment) {
   const { agent, basePath, maxBodyBytes, maxTimeoutSeconds, logger, network, rules, stores } = settings
   const { clock, random } = around
-  const audit = beside.audit(settings)
+  const audit = around.audit(settings)
   const { journal } = audit
-  const observers = observersOf(settings, { inFlight: drain.count, journal })
-  const callObservers = [...observers.callObservers, ...audit.callObservers]
+  const runs = stores.runs ?? memoryRuns(settings.runsCapacity)
+  const metrics = prometheusMetrics({ inFlight: drain.count, journal })
+  const logged = logger === silentLogger ? [] : [requestLog(logger)]
+  const callObservers = [runs, metrics, ...logged, ...audit.callObservers]
   const onDecided = (txId: string, landed: boolean) =>
     tellObservers(callObservers, logger, observer => observer.decided?.(txId, landed))
   const bodies = new BodyBudget(settings.maxUnpaidBodyBytes)
@@ -56,7 +64,7 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   const chain = algorandChain({
     network,
     ...remotes,
-    watch: nodeStatusLog(settings.warn, logger),
+    watch: nodeStatusLog(settings),
     clock,
   })
   checkMoves(agent, stores.subscriptions)
@@ -123,19 +131,23 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
     terms: { max: settings.tasks.max, inputBytesMax: settings.tasks.maxInputBytes },
     quoteLifeMs: maxTimeoutSeconds * 1_000,
   })
-  const registry = beside.registry(settings, around.exchange)
-  const transports = transportsOf(
-    { ...mount, charge, tasks, documents, facilitatorUrl, around, registry },
-    settings,
-  )
+  const registry = around.registry(settings, around.exchange)
+  const transports = transportsOf(settings, mount, {
+    charge,
+    tasks,
+    documents,
+    facilitatorUrl,
+    around,
+    registry,
+  })
   const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
     agent,
     documents,
     health: healthOf(condition),
     readiness: readinessOf(condition),
-    metrics: observers.metrics,
-    runs: observers.runs,
+    metrics,
+    runs,
     operationsHosts: settings.operationsHosts,
   }).concat(transports, audit.routes)
   const table = routeTable({
@@ -168,30 +180,48 @@ export function assemble(settings: Settings, drain: Drain, around: PlatformServi
   }
 }
 
-function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { exchange }: PlatformServices) {
-  return {
-    algod: algodClient({ url: algodUrl, token: algodToken, exchange }),
-    indexer: indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl, exchange }),
-  }
+interface Carried {
+  readonly charge: Charge
+  readonly tasks: Tasks
+  readonly documents: Documents
+  readonly facilitatorUrl: string
+  readonly around: ServerEnvironment
+  readonly registry: Registry | undefined
 }
 
-const CHECK_EVERY_MS = 30_000
-
-/** Logs each change in the Algorand node's status once, for the seller. */
-function nodeStatusLog(warn: Warn, logger: Logger): NodeWatch {
-  return {
-    everyMs: CHECK_EVERY_MS,
-    onChange(status, genesisHash) {
-      if (status === 'wrongNetwork') {
-        warn('The Algorand node (algodUrl) is of another network: nothing that it says is used', {
-          genesisHash,
-        })
-      } else if (status === 'unanswered') {
-        logger.warn(
-          {},
-          'the Algorand node gives no usable answer: rounds are unknown and no settlement can be proven',
-        )
-      } else logger.info({}, 'the Algorand node answers for our network again')
-    },
-  }
+/** The protocols for other agents: the agent card, A2A and MCP, each at a path of this server, over the same charge. */
+function transportsOf(
+  settings: Settings,
+  mount: TransportRouteOptions,
+  { charge, tasks, documents, facilitatorUrl, around, registry }: Carried,
+): readonly FreeRoute[] {
+  const { agent, maxBodyBytes: bodyBytesMax, extBase, network, registry: identity, logger } = settings
+  const mcp = mcpTransport({
+    agent,
+    charge,
+    bodyBytesMax,
+    network: network.key,
+    manifest: rootUrl => documents.manifest(rootUrl),
+    registry,
+    logger,
+  })
+  const card = cardTransport(agent, { facilitatorUrl, extBase, registry: identity, tools: mcp.toolNames })
+  const a2a = a2aTransport({
+    clock: around.clock,
+    random: around.random,
+    charge,
+    tasks,
+    logger,
+    endpoints: agent.endpoints,
+    bodyBytesMax,
+    extBase,
+  })
+  // A message may be as large as the largest input that it can carry.
+  const large = { ...mount, bodyBytesMax: settings.largestBodyBytes }
+  return [
+    ...CARD_PATHS.map(path => transportRoute(path, 'GET', card, large)),
+    transportRoute(A2A_PATH, 'GET', descriptorTransport(agent), large),
+    transportRoute(A2A_PATH, 'POST', a2a, large),
+    transportRoute(MCP_PATH, 'POST', mcp, large),
+  ]
 }

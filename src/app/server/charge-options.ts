@@ -2,7 +2,6 @@
 import { shown } from '../../domain/errors.js'
 import {
   flag,
-  group,
   groupOrOff,
   invalid,
   type Option,
@@ -13,8 +12,8 @@ import {
 } from '../../domain/options.js'
 import { readPeriodMs } from '../../domain/subscription-period.js'
 import { isWebUrl } from '../../domain/web-url.js'
-import { type CounterTerms, perMinute } from '../../ports/counters.js'
-import { DEFAULT_TIMEOUTS, type Rate, type Rules, type Timeouts } from '../charge/charge-deps.js'
+import type { Rules } from '../charge/charge-deps.js'
+import type { ADVANCED_OPTIONS } from './advanced-options.js'
 
 /** The options of {@link ServerOptions} that decide how a call is charged. */
 export interface ChargeOptions {
@@ -46,42 +45,8 @@ export interface ChargeOptions {
   readonly sealSecret?: string | readonly string[]
   /** The agent's own address, where callers' proofs are to be compared with it instead of the address that they ask. @default none */
   readonly publicUrl?: string
-  /**
-   * How many unsettled runs of a handler a payer may have: a payment can be verified and still fail to settle. A run takes one
-   * credit. A call that settles gives it back and one more; one that fails by the seller's fault gives it back; a hang-up, or a
-   * payment that did not settle, does not. A call without credit waits up to `timeouts.creditMs`, then ends with 429
-   * `too_many_unpaid_calls`. `false` sets no limit.
-   *
-   * @default `{ start: 8, max: 64, idleMs: 600000 }`
-   */
-  readonly credit?:
-    | false
-    | {
-        /** How many runs an unknown payer may have before any of them is settled. */
-        readonly start?: number
-        /** The most runs that a payer can earn. */
-        readonly max?: number
-        /** After this many milliseconds without a change, a payer is unknown again. */
-        readonly idleMs?: number
-      }
-  /** Tasks of A2A clients that pay in messages. Such a task waits for its payment as long as its quote lives. */
-  readonly tasks?: {
-    /** The most tasks that wait or are worked on. One address has at most a quarter of them. @default 1000 */
-    readonly max?: number
-    /** The most bytes of a task's input, as JSON. @default 65536 */
-    readonly maxInputBytes?: number
-  }
-  /**
-   * Refuse payments in which no signed transaction can be read. If such payments are accepted, only the facilitator
-   * checks them: they have no id, so one payment may run the handler more than once.
-   *
-   * @default true
-   */
-  readonly requireReadable?: boolean
   /** What confirms a settlement. `chain` looks every settlement up before the answer is sent. @default 'facilitator' */
   readonly confirm?: 'facilitator' | 'chain'
-  /** How long the steps of a call may take. */
-  readonly timeouts?: Partial<Timeouts>
 }
 
 /** How long answers are kept for callers that retry with the same key. */
@@ -152,22 +117,6 @@ const ownUrl: Option<string | undefined> = given => {
   throw invalid(`publicUrl is the agent's http or https URL, not ${shown(given)}`)
 }
 
-const START_CREDIT = 8
-const MAX_CREDIT = 64
-
-/** A run is counted until it is settled. A settled one gives back two, so a payer with `max` has fewer than none that are not. */
-const credit: Option<CounterTerms | undefined> = given => {
-  if (given === false) return undefined
-  const table = { start: positive(START_CREDIT), max: optional(positive()), idleMs: positive(600_000) }
-  const { start, max = Math.max(start, MAX_CREDIT), idleMs } = group(table)(given, 'credit')
-  if (max >= start) return { max: start, floor: start - max, periodMs: idleMs, isRenewed: true }
-  throw invalid(`credit.max is at least credit.start, not ${max}`)
-}
-
-const timeouts = Object.fromEntries(
-  Object.entries(DEFAULT_TIMEOUTS).map(([name, ms]) => [name, positive(ms)]),
-) as { readonly [Name in keyof Timeouts]: Option<number> }
-
 export const CHARGE_OPTIONS = {
   rateLimit: groupOrOff({
     perMinute: positive(),
@@ -178,43 +127,25 @@ export const CHARGE_OPTIONS = {
   keepAnswers: keptMs,
   sealSecret: sealSecrets,
   publicUrl: ownUrl,
-  credit,
-  // Together 64 MiB at most.
-  tasks: group({ max: positive(1_000), maxInputBytes: positive(65_536) }),
-  requireReadable: flag(true),
   confirm: oneOf(['facilitator', 'chain'], 'facilitator'),
-  timeouts: group(timeouts),
 } satisfies Record<keyof ChargeOptions, Option<unknown>>
 
-export function rulesOf(read: ReadOptions<typeof CHARGE_OPTIONS>): Omit<Rules, 'keepsMessages'> {
-  const {
-    rateLimit,
-    idempotency,
-    keepAnswers,
-    sealSecret,
-    publicUrl,
-    credit,
-    requireReadable,
-    confirm,
-    timeouts,
-  } = read
+export function rulesOf(
+  read: ReadOptions<typeof CHARGE_OPTIONS & typeof ADVANCED_OPTIONS>,
+): Omit<Rules, 'keepsMessages'> {
+  const { rateLimit, idempotency } = read
   const { windowMs, maxAnswerBytes } = idempotency ?? ANSWERS
   return {
     uncountedAdmitted: rateLimit?.onStoreDown === 'admit',
     idempotency,
     retentionMs: windowMs,
-    keepAnswersMs: keepAnswers,
-    sealSecrets: sealSecret,
-    publicUrl,
+    keepAnswersMs: read.keepAnswers,
+    sealSecrets: read.sealSecret,
+    publicUrl: read.publicUrl,
     answerBytesMax: maxAnswerBytes,
-    credit,
-    requireReadable,
-    confirmOnChain: confirm === 'chain',
-    timeouts,
+    credit: read.credit,
+    requireReadable: read.requireReadable,
+    confirmOnChain: read.confirm === 'chain',
+    timeouts: read.timeouts,
   }
-}
-
-/** The limit of endpoints without one of their own. */
-export function rateOf({ rateLimit }: ReadOptions<typeof CHARGE_OPTIONS>): Rate | undefined {
-  return rateLimit && { terms: perMinute(rateLimit.perMinute), per: rateLimit.per, bucket: '' }
 }

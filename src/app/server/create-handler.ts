@@ -6,9 +6,8 @@ import { fetchHandler } from '../../adapters/http/fetch-handler.js'
 import { koaHost } from '../../adapters/http/koa-app.js'
 import { pathOf } from '../../adapters/http/route-table.js'
 import { assemble } from './assemble.js'
-import type { BesideTheCore } from './beside-the-core.js'
 import { createDrain, type ShutdownReport } from './drain.js'
-import { platformServices } from './platform-services.js'
+import { type BesideTheCore, environmentOf } from './server-environment.js'
 import type { Settings } from './settings-from-options.js'
 
 /** An agent that answers requests of any host. Its functions need no `this`. */
@@ -61,13 +60,12 @@ export interface HandlerParts extends AgentHandler {
 /** The handler, and what `serve` and `createServer` need of it. */
 export function handlerParts(settings: Settings, beside: BesideTheCore): HandlerParts {
   const { clientAddress, logger } = settings
-  const around = platformServices(settings)
+  const around = environmentOf(settings, beside)
   const drain = createDrain(settings.shutdownTimeoutMs, around.clock)
   const { table, routes, network, endStreams, closeRemotes, closeObservers } = assemble(
     settings,
     drain,
     around,
-    beside,
   )
   const { app, middleware } = koaHost(table, logger)
   const listener = app.callback()

@@ -1,22 +1,18 @@
-/** Those who watch the calls: their options, and the observers of each ended call. None of them can change or delay a call. */
+/** The options of those who watch the calls. None of them can change or delay a call. */
 import { loggerOrSilent } from '../../adapters/log/quiet-logger.js'
-import { requestLog } from '../../adapters/log/request-log.js'
-import { memoryRuns } from '../../adapters/memory/recent-runs.js'
-import { type MetricsSources, prometheusMetrics } from '../../adapters/metrics/prometheus-metrics.js'
 import { shown } from '../../domain/errors.js'
 import {
   asGiven,
   flag,
+  holding,
   hostNames,
   invalid,
   type Option,
   positive,
-  type ReadOptions,
   readOptions,
   secretToken,
 } from '../../domain/options.js'
-import type { CallObserver, Runs } from '../../ports/call-observer.js'
-import { type Logger, silentLogger } from '../../ports/logger.js'
+import type { Logger } from '../../ports/logger.js'
 import type { HealthCheck } from './health.js'
 
 /** The options of {@link ServerOptions} for those who watch the calls. */
@@ -116,8 +112,9 @@ const WEBHOOK = {
 } satisfies Record<keyof WebhookOptions, Option<unknown>>
 
 /** What a URL and a secret may be is checked where they are used. */
-const webhooks: Option<readonly WebhookOptions[]> = (given, name) =>
-  ((given ?? []) as readonly WebhookOptions[]).map(each => readOptions(each, WEBHOOK, name))
+const webhooks = holding(WEBHOOK, (given, name): readonly WebhookOptions[] =>
+  ((given ?? []) as readonly WebhookOptions[]).map(each => readOptions(each, WEBHOOK, name)),
+)
 
 export interface AuditTerms {
   /** To whom the page is served beside this machine; absent where it is not served. */
@@ -126,17 +123,19 @@ export interface AuditTerms {
   readonly keepsMessages: boolean
 }
 
-const audit: Option<AuditTerms> = (given = process.env.SVC_AUDIT === '1', name) => {
-  const isDevelopment = process.env.SVC_DEV === '1' || process.env.NODE_ENV === 'development'
+const isDevelopment = () => process.env.SVC_DEV === '1' || process.env.NODE_ENV === 'development'
+
+const AUDIT = {
+  token: secretToken,
+  messages: (given, name) => flag(isDevelopment())(given, name),
+} satisfies Record<keyof AuditOptions, Option<unknown>>
+
+const audit = holding(AUDIT, (given = process.env.SVC_AUDIT === '1', name): AuditTerms => {
   if (typeof given === 'boolean')
-    return { page: given ? { token: undefined } : undefined, keepsMessages: given && isDevelopment }
-  const table = { token: secretToken, messages: flag(isDevelopment) } satisfies Record<
-    keyof AuditOptions,
-    Option<unknown>
-  >
-  const { token, messages } = readOptions(given as AuditOptions, table, name)
+    return { page: given ? { token: undefined } : undefined, keepsMessages: given && isDevelopment() }
+  const { token, messages } = readOptions(given as AuditOptions, AUDIT, name)
   return { page: { token }, keepsMessages: messages }
-}
+})
 
 const path: Option<string> = (given, name) => {
   if (typeof given === 'string' && given !== '') return given
@@ -148,10 +147,10 @@ const JOURNAL = {
   maxBytes: positive(256 * 1024 * 1024),
 } satisfies Record<keyof JournalOptions, Option<unknown>>
 
-const journal: Option<Required<JournalOptions> | undefined> = (given, name) => {
+const journal = holding(JOURNAL, (given, name): Required<JournalOptions> | undefined => {
   if (given === undefined) return undefined
   return readOptions(typeof given === 'string' ? { path: given } : (given as JournalOptions), JOURNAL, name)
-}
+})
 
 export const OBSERVER_OPTIONS = {
   runsCapacity: positive(100),
@@ -162,16 +161,3 @@ export const OBSERVER_OPTIONS = {
   audit,
   journal,
 } satisfies Record<keyof ObserverOptions, Option<unknown>>
-
-interface Watched extends Pick<ReadOptions<typeof OBSERVER_OPTIONS>, 'logger' | 'runsCapacity'> {
-  readonly stores: { readonly runs?: Runs | undefined }
-}
-
-export function observersOf(settings: Watched, sources: MetricsSources) {
-  const { logger } = settings
-  const runs = settings.stores.runs ?? memoryRuns(settings.runsCapacity)
-  const metrics = prometheusMetrics(sources)
-  const logged = logger === silentLogger ? [] : [requestLog(logger)]
-  const callObservers: readonly CallObserver[] = [runs, metrics, ...logged]
-  return { runs, metrics, callObservers }
-}

@@ -1,31 +1,19 @@
 /** What a server asks, as its options say: its facilitators, a node and an indexer. */
 import { sandboxUrl } from '#platform'
-import { facilitatorInProcess } from '../../adapters/facilitator/in-process.js'
-import {
-  FACILITATOR_CONNECTIONS_MAX,
-  type X402Facilitator,
-  x402Facilitator,
-} from '../../adapters/facilitator/x402-facilitator.js'
-import type { AgentDef } from '../../domain/agent.js'
-import { SvcError, shown } from '../../domain/errors.js'
+import { shown } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { type NodeUrls, nodeUrls } from '../../domain/network-definition.js'
 import {
   asGiven,
-  flag,
+  holding,
   invalid,
   type Option,
   optional,
-  positive,
-  type ReadOptions,
   readOptions,
   secretToken,
 } from '../../domain/options.js'
-import type { Logger } from '../../ports/logger.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
-import { randomId } from '../../ports/random.js'
-import type { Rules } from '../charge/charge-deps.js'
-import type { PlatformServices } from './platform-services.js'
+import type { AdvancedOptions } from './advanced-options.js'
 
 /** The options of {@link ServerOptions} that say what a server asks. */
 export interface RemoteOptions {
@@ -43,26 +31,16 @@ export interface RemoteOptions {
    * @default none
    */
   readonly facilitator?: ProtocolFacilitator
-  /** Accept a facilitator on plain http at a public host. @default false */
-  readonly allowHttp?: boolean
-  /**
-   * The most connections of this process to each facilitator. A payment that settles holds one until the chain has it, for about 4 s:
-   * 512 are enough for some 120 payments a second. More payments wait.
-   *
-   * @default 512
-   */
-  readonly maxFacilitatorConnections?: number
   /** An Algorand node, for rounds and proof that payments landed. @default `SVC_SANDBOX`, else the network's own, or a public one */
-  readonly algodUrl?: string
-  /** The API token of the node. @default that of the network's definition for its own node; else none */
-  readonly algodToken?: string
-  /**
-   * An indexer, for proof of payments that landed too long ago for a node.
-   *
-   * @default that of the network's definition, unless `SVC_SANDBOX` replaces the node; else a public one, where neither
-   * `SVC_SANDBOX` nor `algodUrl` does
-   */
-  readonly indexerUrl?: string
+  readonly algodUrl?: string | NodeElsewhere
+}
+
+/** A node that asks for a token. */
+export interface NodeElsewhere {
+  /** Its URL. */
+  readonly url: string
+  /** Its API token. @default that of the network's definition for its own node; else none */
+  readonly token?: string | undefined
 }
 
 /** A facilitator that knows this server. */
@@ -83,10 +61,22 @@ const ELSEWHERE = {
   token: optional(secretToken),
 } satisfies Record<keyof FacilitatorElsewhere, Option<unknown>>
 
-const facilitators: Option<readonly FacilitatorElsewhere[]> = (given = [], name) =>
+const facilitators = holding(ELSEWHERE, (given = [], name): readonly FacilitatorElsewhere[] =>
   [given as string | FacilitatorElsewhere].flat().map(each => {
     return typeof each === 'string' ? { url: each } : readOptions(each, ELSEWHERE, name)
-  })
+  }),
+)
+
+const NODE = {
+  url: asGiven<string>(),
+  token: asGiven<string | undefined>(),
+} satisfies Record<keyof NodeElsewhere, Option<unknown>>
+
+const node = holding(NODE, (given, name): NodeElsewhere | undefined => {
+  if (given === undefined) return undefined
+  if (typeof given === 'string') return { url: given }
+  return readOptions(given as NodeElsewhere, NODE, name)
+})
 
 const METHODS = ['supported', 'verify', 'settle', 'pays', 'condition', 'check'] as const
 
@@ -97,13 +87,9 @@ const ownFacilitatorGiven: Option<ProtocolFacilitator | undefined> = given => {
 }
 
 export const REMOTE_OPTIONS = {
-  facilitatorUrl: optional(facilitators),
+  facilitatorUrl: holding(ELSEWHERE, optional(facilitators)),
   facilitator: ownFacilitatorGiven,
-  allowHttp: flag(false),
-  maxFacilitatorConnections: positive(FACILITATOR_CONNECTIONS_MAX),
-  algodUrl: asGiven<string | undefined>(),
-  algodToken: asGiven<string | undefined>(),
-  indexerUrl: asGiven<string | undefined>(),
+  algodUrl: node,
 } satisfies Record<keyof RemoteOptions, Option<unknown>>
 
 export interface Remotes extends NodeUrls {
@@ -111,12 +97,15 @@ export interface Remotes extends NodeUrls {
   readonly facilitatorsElsewhere: readonly FacilitatorElsewhere[]
 }
 
+type Asked = RemoteOptions & Pick<AdvancedOptions, 'indexerUrl'>
+
 /** The facilitators and the node. `SVC_SANDBOX` replaces both, so an unchanged agent runs offline. */
 export function remotesOf(
-  options: { readonly [Name in keyof RemoteOptions]?: RemoteOptions[Name] | undefined },
+  options: { readonly [Name in keyof Asked]?: Asked[Name] | undefined },
   network: NetworkFacts,
 ): Remotes {
-  const { facilitator, facilitatorUrl } = options
+  const { facilitator, facilitatorUrl, indexerUrl } = options
+  const { url: algodUrl, token: algodToken } = node(options.algodUrl, 'algodUrl') ?? {}
   const sandbox = sandboxUrl()
   if (facilitator && facilitatorUrl !== undefined)
     throw invalid('facilitator and facilitatorUrl are two ways to settle: give one of them')
@@ -124,60 +113,6 @@ export function remotesOf(
     facilitatorsElsewhere: facilitator
       ? []
       : facilitators(facilitatorUrl ?? sandbox ?? network.facilitatorUrl, 'facilitatorUrl'),
-    ...nodeUrls(network, options, sandbox),
+    ...nodeUrls(network, { algodUrl, algodToken, indexerUrl }, sandbox),
   }
-}
-
-interface Asking extends Remotes, Omit<ReadOptions<typeof REMOTE_OPTIONS>, keyof Remotes> {
-  readonly agent: AgentDef
-  readonly network: NetworkFacts
-  readonly rules: Rules
-  readonly logger: Logger
-}
-
-type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
-
-/** @throws SvcError `invalid_options`, `invalid_facilitator` */
-export function facilitatorsOf(
-  settings: Asking,
-  { clock, random, exchange }: PlatformServices,
-): Facilitators {
-  const { network, facilitator, facilitatorsElsewhere, allowHttp, logger, rules } = settings
-  const askerId = randomId(random)
-  if (facilitator) return [ownFacilitator(facilitator, settings, askerId)]
-  const [first, ...others] = facilitatorsElsewhere.map(({ url, token }) =>
-    x402Facilitator({
-      url,
-      token,
-      network,
-      allowHttp,
-      connectionsMax: settings.maxFacilitatorConnections,
-      askerId,
-      // Facilitators are asked one after the other, so their timeouts add up.
-      verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorsElsewhere.length),
-      settleTimeoutMs: rules.timeouts.settleMs,
-      logger,
-      clock,
-      exchange,
-    }),
-  )
-  if (first === undefined) throw new SvcError('facilitatorUrl names no facilitator', 'invalid_options')
-  return [first, ...others]
-}
-
-/** An agent whose payments its facilitator refuses must not start: it would only find out when a buyer pays. */
-function ownFacilitator(
-  own: ProtocolFacilitator,
-  { agent, network }: Asking,
-  askerId: string,
-): X402Facilitator {
-  const inProcess = facilitatorInProcess(own, network, askerId)
-  if (!inProcess) {
-    throw new SvcError(`The facilitator does not settle on ${network.name}`, 'invalid_facilitator')
-  }
-  if (own.pays(agent.payTo)) return inProcess
-  throw new SvcError(
-    `The facilitator does not settle payments to ${agent.payTo}: list it in payTo`,
-    'invalid_facilitator',
-  )
 }

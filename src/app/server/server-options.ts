@@ -1,28 +1,29 @@
-/** The options of `serve`, `createServer` and `createHandler`: their parts, and the table by which all are read. */
+/** The options of `serve`, `createServer` and `createHandler`, and the table by which all are read, checked and counted. */
 import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
-import { DEFAULT_EXT_BASE } from '../../domain/agent-card.js'
 import type { RegistryIdentity } from '../../domain/agent-registry.js'
 import { shown } from '../../domain/errors.js'
 import type { Network, NetworkName } from '../../domain/network.js'
 import {
   asGiven,
+  callable,
   flag,
   group,
   invalid,
   type Option,
-  oneOf,
   optional,
   positive,
+  type ReadOptions,
   whole,
 } from '../../domain/options.js'
 import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
-import type { Clock } from '../../ports/clock.js'
 import type { Counters } from '../../ports/counters.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/tasks.js'
 import type { ManifestSigner } from '../manifest-signature.js'
+import { ADVANCED_OPTIONS, type AdvancedOptions } from './advanced-options.js'
 import { CHARGE_OPTIONS, type ChargeOptions } from './charge-options.js'
+import type { ShutdownReport } from './drain.js'
 import { OBSERVER_OPTIONS, type ObserverOptions } from './observer-options.js'
 import { REMOTE_OPTIONS, type RemoteOptions } from './remotes-from-options.js'
 
@@ -30,14 +31,6 @@ import { REMOTE_OPTIONS, type RemoteOptions } from './remotes-from-options.js'
 export interface ServerOptions extends RemoteOptions, ChargeOptions, ObserverOptions {
   /** The network on which this deployment is paid. @default the agent's `network` */
   readonly network?: Network | NetworkName | undefined
-  /**
-   * Which spellings of the network's id a quote offers: `both`, the 32 characters of CAIP-2 first and the whole genesis hash
-   * of 44 characters as a second entry of `accepts`, or `short`, CAIP-2's alone. Python's `x402-avm` pays only the second.
-   * Payments in either are accepted, whatever is offered, and each receipt has the spelling that was paid.
-   *
-   * @default 'both'
-   */
-  readonly networkIds?: 'short' | 'both'
   /** The address that receives this deployment's payments. @default the agent's `payTo` */
   readonly payTo?: string | undefined
   /** Mount prefix of every route. @default '' */
@@ -54,19 +47,6 @@ export interface ServerOptions extends RemoteOptions, ChargeOptions, ObserverOpt
   /** The largest body that is read, in bytes. @default 1048576 */
   readonly maxBodyBytes?: number
   /**
-   * How many bytes the bodies of all unpaid requests may hold together. Above it, the body that began to arrive first
-   * is refused with 503 `overloaded`, or the new body if all others are complete.
-   *
-   * @default 16777216, or four times the largest body that is read
-   */
-  readonly maxUnpaidBodyBytes?: number
-  /** Allow web pages of any origin to call. @default true */
-  readonly cors?: boolean
-  /** How many seconds a payment may take to settle, as quotes say. @default 300 */
-  readonly maxTimeoutSeconds?: number
-  /** The base of the URIs of the agent card's extensions. @default 'https://svc.example' */
-  readonly extBase?: string
-  /**
    * The agent's own id in the on-chain registry, and the registry applications that `search_agents` reads.
    *
    * @default none
@@ -74,8 +54,47 @@ export interface ServerOptions extends RemoteOptions, ChargeOptions, ObserverOpt
   readonly registry?: RegistryIdentity
   /** Signs the manifest once, for readers who know the address. @default unsigned */
   readonly signManifest?: ManifestSigner
-  /** The clock, so that tests can control time. @default the system's */
-  readonly clock?: Partial<Clock>
+  /** What nearly no seller needs. */
+  readonly advanced?: AdvancedOptions
+}
+
+/** The options of {@link createHandler}: those of {@link createServer}, how to stop, and what only the host can say. */
+export interface HandlerOptions extends ServerOptions {
+  /** How long running calls may take after the handler begins to stop, in milliseconds. @default 30000 */
+  readonly shutdownTimeoutMs?: number
+  /**
+   * The address of a request's caller, for `fetch`, whose requests do not say it. It counts for limits by address.
+   *
+   * @default what trusted proxies say (`trustProxy`); otherwise all callers share one limit
+   *
+   * @example
+   * clientAddress: request => request.headers.get('cf-connecting-ip') ?? undefined
+   */
+  readonly clientAddress?: (request: Request) => string | undefined
+}
+
+/** The options of {@link serve}: those of {@link createServer}, and how to listen and how to stop. */
+export interface ServeOptions extends ServerOptions, Pick<HandlerOptions, 'shutdownTimeoutMs'> {
+  /** The port; 0 takes any free port. @default the environment variable `PORT`, else 4021 */
+  readonly port?: number
+  /** The address to listen on. @default every interface */
+  readonly host?: string
+  /** Drain on SIGTERM and SIGINT. @default true */
+  readonly handleSignals?: boolean
+  /** Called when the server has stopped. @default exits the process: 0 if it drained, else 1 */
+  readonly onShutdown?: (report: ShutdownReport) => void
+  /** Called when the server listens. @default prints it on stdout */
+  readonly onReady?: (ready: Ready) => void
+}
+
+/** The facts about a listening server. */
+export interface Ready {
+  /** The port that it listens on. */
+  readonly port: number
+  /** Every route, as a method and a path; free routes at the root and under `basePath`. */
+  readonly routes: readonly string[]
+  /** The name of the network on which it is paid. */
+  readonly network: string
 }
 
 /** The stores that replicas share. `redisStores` of `@svc/sdk/redis` makes them for Redis. */
@@ -102,12 +121,6 @@ const basePath: Option<string> = (given = '') => {
   throw invalid(`basePath is a path such as '/api', not ${JSON.stringify(given)}`)
 }
 
-const extBase: Option<string> = (given = DEFAULT_EXT_BASE) => {
-  // Headers carry this value, and they allow no other characters. A check after a charge would be too late.
-  if (typeof given === 'string' && URL.canParse(given) && /^[\x21-\x7e]+$/.test(given)) return given
-  throw invalid(`extBase is an absolute URL in ASCII, not ${shown(given)}`)
-}
-
 const REGISTRY = {
   agentId: optional(positive()),
   identityApp: optional(positive()),
@@ -128,9 +141,26 @@ const signManifest: Option<ManifestSigner | undefined> = given => {
 
 export const DEFAULT_BODY_BYTES_MAX = 1_048_576
 
-const OWN_OPTIONS = {
+export const DEFAULT_PORT = 4021
+export const SHUTDOWN_TIMEOUT_DEFAULT_MS = 30_000
+const HEADERS_TIMEOUT_MS = 10_000
+
+const port: Option<number | undefined> = given => {
+  if (given === undefined || isPort(given)) return given
+  throw invalid(`port is 0 to 65535, not ${String(given)}`)
+}
+
+const text: Option<string | undefined> = (given, name) => {
+  if (given === undefined || typeof given === 'string') return given
+  throw invalid(`${name} is a text`)
+}
+
+/** One table for all hosts: the same options may be given to another host, which passes over what it has no use for. */
+export const OPTIONS = {
+  ...REMOTE_OPTIONS,
+  ...CHARGE_OPTIONS,
+  ...OBSERVER_OPTIONS,
   network: asGiven<ServerOptions['network']>(),
-  networkIds: oneOf(['short', 'both'], 'both'),
   payTo: asGiven<string | undefined>(),
   basePath,
   subscriptions: group({ store: asGiven<SubscriptionStore | undefined>() }),
@@ -138,21 +168,34 @@ const OWN_OPTIONS = {
   stores: asGiven<Stores | undefined>(),
   trustProxy: whole(0, 0),
   maxBodyBytes: positive(DEFAULT_BODY_BYTES_MAX),
-  maxUnpaidBodyBytes: optional(positive()),
-  cors: flag(true),
-  maxTimeoutSeconds: positive(300),
-  extBase,
   registry: group(REGISTRY),
   signManifest,
-  clock: asGiven<Partial<Clock> | undefined>(),
-} satisfies Record<
-  Exclude<keyof ServerOptions, keyof RemoteOptions | keyof ChargeOptions | keyof ObserverOptions>,
-  Option<unknown>
->
+  shutdownTimeoutMs: positive(SHUTDOWN_TIMEOUT_DEFAULT_MS),
+  clientAddress: callable<HandlerOptions['clientAddress']>(),
+  port,
+  host: text,
+  handleSignals: flag(true),
+  onShutdown: callable<ServeOptions['onShutdown']>(),
+  onReady: callable<ServeOptions['onReady']>(),
+  advanced: group(ADVANCED_OPTIONS),
+} satisfies Record<keyof HandlerOptions | keyof ServeOptions, Option<unknown>>
 
-export const SERVER_OPTIONS = {
-  ...REMOTE_OPTIONS,
-  ...CHARGE_OPTIONS,
-  ...OBSERVER_OPTIONS,
-  ...OWN_OPTIONS,
+/** @throws SvcError `invalid_options` */
+export function listeningOf({ port, requestTimeout, maxConnections }: Listening) {
+  const headersTimeout = Math.min(HEADERS_TIMEOUT_MS, requestTimeout)
+  return { port: port ?? portOfEnvironment(), headersTimeout, requestTimeout, maxConnections }
+}
+
+type Listening = Pick<ReadOptions<typeof OPTIONS>, 'port'> &
+  Pick<ReadOptions<typeof ADVANCED_OPTIONS>, 'requestTimeout' | 'maxConnections'>
+
+/** Read by `serve` alone: a handler in another host's server has nothing to do with it. */
+function portOfEnvironment(): number {
+  const chosen = process.env.PORT ? Number(process.env.PORT) : DEFAULT_PORT
+  if (isPort(chosen)) return chosen
+  throw invalid(`port is 0 to 65535, not ${process.env.PORT}`)
+}
+
+function isPort(port: unknown): port is number {
+  return Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535
 }

@@ -6,14 +6,11 @@ import { SvcError } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import { invalid, readOptions } from '../../domain/options.js'
+import { perMinute } from '../../ports/counters.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
-import { rateOf, rulesOf } from './charge-options.js'
-import { type HandlerOptions, HOST_OPTIONS, type ServeOptions } from './host-options.js'
+import { rulesOf } from './charge-options.js'
 import { type Remotes, remotesOf } from './remotes-from-options.js'
-import { SERVER_OPTIONS, type Stores } from './server-options.js'
-
-/** One table for all hosts: the same options may be given to another host, which passes over what it has no use for. */
-const OPTIONS = { ...SERVER_OPTIONS, ...HOST_OPTIONS }
+import { type HandlerOptions, OPTIONS, type ServeOptions, type Stores } from './server-options.js'
 
 export type Settings = ReturnType<typeof settingsOf>
 
@@ -21,8 +18,9 @@ export type Warn = (message: string, fields?: object) => void
 
 /** @throws SvcError `invalid_options`, `invalid_address` */
 export function settingsOf(definition: AgentDef, options: HandlerOptions | ServeOptions) {
-  const read = readOptions(options, OPTIONS)
-  const { facilitator, logger, payTo = definition.payTo } = read
+  const { advanced, ...first } = readOptions(options, OPTIONS)
+  const read = { ...first, ...advanced }
+  const { facilitator, rateLimit, logger, payTo = definition.payTo } = read
   const network = networkFacts(read.network ?? definition.network, why => {
     throw invalid(why)
   })
@@ -51,7 +49,7 @@ export function settingsOf(definition: AgentDef, options: HandlerOptions | Serve
     maxUnpaidBodyBytes: unpaidBytesOf(largestBodyBytes, read.maxUnpaidBodyBytes),
     rules: { ...rulesOf(read), keepsMessages: read.audit.keepsMessages },
     /** The rate limit of endpoints without their own limit. */
-    rate: rateOf(read),
+    rate: rateLimit && { terms: perMinute(rateLimit.perMinute), per: rateLimit.per, bucket: '' },
     stores,
     /** Whether answers are compared with their `output` schema: everywhere but in production. */
     checksAnswers: process.env.NODE_ENV !== 'production',

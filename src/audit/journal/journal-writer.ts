@@ -4,7 +4,7 @@
  * and the audit reports their transactions without a run. One process writes to one file, and locks it.
  */
 
-import type { JournalCondition } from '../../app/server/beside-the-core.js'
+import type { JournalCondition } from '../../app/server/server-environment.js'
 import { SvcError } from '../../domain/errors.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'

@@ -91,7 +91,7 @@ describe('a request', () => {
   })
 
   it('whose length is no number does not lift the limit for the bodies of all', async () => {
-    const { fetch } = handlerOf({ maxBodyBytes: 1_000, maxUnpaidBodyBytes: 2_500 })
+    const { fetch } = handlerOf({ maxBodyBytes: 1_000, advanced: { maxUnpaidBodyBytes: 2_500 } })
     await fetch(post('{}', { 'content-length': 'many' }))
     const stalled = () =>
       fetch(post(new ReadableStream({ start: controller => controller.enqueue(new Uint8Array(900)) })))
@@ -102,7 +102,7 @@ describe('a request', () => {
 
   it('whose large body makes room for another is told to stop, also where its length was announced', async () => {
     let stopped = false
-    const { fetch } = handlerOf({ maxBodyBytes: 200_000, maxUnpaidBodyBytes: 400_000 })
+    const { fetch } = handlerOf({ maxBodyBytes: 200_000, advanced: { maxUnpaidBodyBytes: 400_000 } })
     const large = (cancel = () => {}) =>
       fetch(
         post(

@@ -1,9 +1,48 @@
-/** What stands beside the core, and is brought by the package's door: the seller's books, and the registry of agents. */
+/**
+ * What a server is given besides its options: its machine and the network, which a simulation replaces; and what stands beside the
+ * core, which the package's door brings: the seller's books, and the registry of agents.
+ */
+import { exchangeTo } from '#platform'
 import type { FreeRoute } from '../../adapters/http/route.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import type { CallObserver } from '../../ports/call-observer.js'
+import { type Clock, systemClock } from '../../ports/clock.js'
 import type { MakeExchange } from '../../ports/exchange.js'
+import type { PaymentReader } from '../../ports/payment-reader.js'
+import { type Random, systemRandom } from '../../ports/random.js'
+import { whenUsed } from '../../ports/when-used.js'
 import type { Settings } from './settings-from-options.js'
+
+export interface ServerEnvironment extends BesideTheCore {
+  readonly clock: Clock
+  readonly random: Random
+  /** How facilitators, nodes and indexers are reached. */
+  readonly exchange: MakeExchange
+  /** Loads what reads payments. */
+  readonly paymentReader: () => Promise<PaymentReader>
+}
+
+export function environmentOf({ clock }: Settings, beside: BesideTheCore): ServerEnvironment {
+  return {
+    ...beside,
+    clock: bound({ ...systemClock, ...clock }),
+    random: systemRandom,
+    exchange: exchangeTo,
+    paymentReader: whenUsed(async () => {
+      const { algorandPaymentReader } = await import('../../adapters/algorand/read-payment.js')
+      return algorandPaymentReader()
+    }),
+  }
+}
+
+/** Binds the functions: they are passed on separately, and a seller's functions may need their own clock as `this`. */
+function bound(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    after: (ms, callback) => clock.after(ms, callback),
+  }
+}
 
 export interface BesideTheCore {
   /** @throws SvcError `invalid_options` for a webhook that cannot be delivered */

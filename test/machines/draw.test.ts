@@ -2,13 +2,12 @@
 import { Graphviz } from '@hpcc-js/wasm-graphviz'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createMachine } from 'xstate'
-import { dot } from '../../src/audit/drawings/graphviz-dot.js'
-import { machinePage } from '../../src/audit/drawings/markdown-page.js'
-import { mermaid } from '../../src/audit/drawings/mermaid-diagram.js'
-import { stately } from '../../src/audit/drawings/stately-json.js'
-import { dressed } from '../../src/audit/drawings/svg-styles.js'
+import { mermaid, stately } from '../../src/audit/machine-drawings.js'
 import { MACHINES } from '../../src/domain/machines/all-machines.js'
 import { lifecycleOf, tableOf } from '../../src/domain/state-machine/transition-table.js'
+import { dot } from './graphviz-dot.js'
+import { machinePage } from './markdown-page.js'
+import { dressed } from './svg-styles.js'
 
 const DRAWINGS = '../../docs/machines'
 

@@ -2,8 +2,9 @@
  * Writes a machine in Graphviz' language. A final state is drawn once for each state that leads to it: no line
  * crosses the page, and each way out is shown where it begins.
  */
-import type { Row, Table } from '../../domain/state-machine/transition-table.js'
-import { moves } from './mermaid-diagram.js'
+
+import { moves } from '../../src/audit/machine-drawings.js'
+import type { Row, Table } from '../../src/domain/state-machine/transition-table.js'
 
 const GRAPH = `
   rankdir=TB bgcolor="white" nodesep=0.18 ranksep=0.42 pad=0.2

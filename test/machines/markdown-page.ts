@@ -1,7 +1,8 @@
 /** Writes the page of one machine in docs/machines: its drawing, its states, and its proof. */
-import type { Drawn } from '../../domain/machines/all-machines.js'
-import type { Drawing, Row } from '../../domain/state-machine/transition-table.js'
-import { mermaid } from './mermaid-diagram.js'
+
+import { mermaid } from '../../src/audit/machine-drawings.js'
+import type { Drawn } from '../../src/domain/machines/all-machines.js'
+import type { Drawing, Row } from '../../src/domain/state-machine/transition-table.js'
 
 const INTRO =
   'Written by `npm run draw` from the machine that the program runs on; a test fails when this page is stale.'

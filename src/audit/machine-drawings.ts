@@ -1,6 +1,12 @@
-/** Writes a machine as a Mermaid state diagram, which GitHub draws inside Markdown. */
-import type { Row, Table } from '../../domain/state-machine/transition-table.js'
+/** Machines as text that other programs draw. */
+import type { Drawing, DrawnMachine, Row, Table } from '../domain/state-machine/transition-table.js'
 
+/** The JSON that xstate's `createMachine` takes and Stately's editor opens. */
+export function stately(machine: DrawnMachine<Drawing>): string {
+  return `${JSON.stringify(machine.config, undefined, 2)}\n`
+}
+
+/** A Mermaid state diagram, which GitHub draws inside Markdown. */
 export function mermaid(table: Table): string {
   const states = Object.entries(table.rows)
   return [

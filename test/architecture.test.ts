@@ -17,7 +17,7 @@ const LINES_MAX = 250
 const BOUNDS = {
   'lines of the core': 29_025, // 23,000
   'files of the core': 282, // 270
-  'lines of src and cli': 48_940, // 40,000
+  'lines of src and cli': 47_894, // 40,000
   'lines of agents, templates and create': 2_199,
   'files of src/ports': 24, // 18
   'states of a charge': 15,
@@ -171,8 +171,10 @@ describe('source', () => {
   it('reads no clock, sets no timer and makes nothing random but by its ports', () => {
     const machine =
       /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bset(?:Timeout|Interval)\b|\bAbortSignal\.timeout\b|\bMath\.random\b|\brandom(?:UUID|Bytes|Int|FillSync)\b|\bgetRandomValues\b|\bcrypto\.randomUUID\b|timers\/promises/
-    // The contract suites are tests, and wait for stores that they do not know.
-    const written = under('src/').filter(({ path }) => !path.startsWith('src/testing/'))
+    // The contract suites are tests, and wait for stores that they do not know. What the page is bundled from is here by itself.
+    const written = under('src/').filter(
+      ({ path }) => !path.startsWith('src/testing/') && !path.endsWith('.generated.ts'),
+    )
     const users = written.filter(({ text }) => machine.test(withoutComments(text))).map(({ path }) => path)
     expect(users).toEqual(expect.arrayContaining(ADAPTERS_OF_THE_MACHINE))
     expect(users.filter(path => !ADAPTERS_OF_THE_MACHINE.includes(path))).toEqual([])

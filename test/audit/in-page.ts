@@ -28,7 +28,7 @@ export const IDLE_SELECTORS = `[...document.styleSheets]
   .flatMap(sheet => [...sheet.cssRules])
   .flatMap(rule => [rule, ...(rule.media ? rule.cssRules : [])])
   .flatMap(rule => (rule.selectorText ?? '').match(/(?:[^,(]|\\([^()]*(?:\\([^()]*\\)[^()]*)*\\))+/g) ?? [])
-  .filter(selector => !document.querySelector(selector.replace(/:hover|:focus-visible|::before/g, '') || '*'))`
+  .filter(selector => !document.querySelector(selector.replace(/:hover|:focus-visible|::before|::after/g, '') || '*'))`
 
 /** Texts that WCAG AA calls too faint: less than 4.5 to 1 against the nearest ground. `least` texts are there to read. */
 export const faintTextsOf = (selector: string, least: number) => `(() => {

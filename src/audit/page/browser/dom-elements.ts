@@ -9,15 +9,6 @@ export function element(tag: string, className = '', ...children: readonly Child
   return made
 }
 
-type Attributes = Readonly<Record<string, string | number>>
-
-export function svg(tag: string, attributes: Attributes, ...children: readonly Child[]): SVGElement {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', tag)
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value))
-  made.append(...children.filter(child => child !== undefined))
-  return made
-}
-
 export function button(text: string, onClick: (button: HTMLElement) => void): HTMLElement {
   const made = element('button', '', text)
   made.setAttribute('type', 'button')

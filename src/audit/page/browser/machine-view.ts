@@ -1,15 +1,7 @@
-/** The drawing of the machine: how many calls took each of its moves, and the path of one run. */
+/** The drawing of the machine: how many calls took each of its moves, and the path of one run. The browser lays it out. */
 import type { Hello, RunView } from '../page-events.js'
-import { byId, svg } from './dom-elements.js'
-import {
-  BOX,
-  EXIT,
-  FLOW_WIDTH_MAX,
-  lanesOf,
-  type PlacedExit,
-  type PlacedLink,
-  type PlacedState,
-} from './machine-layout.js'
+import { button, byId, element } from './dom-elements.js'
+import { type MachineLanes, type Move, machineLanes } from './machine-lanes.js'
 import { count, duration } from './number-format.js'
 import { percentile } from './statistics.js'
 
@@ -19,44 +11,36 @@ interface Flow {
 }
 
 const NONE: Flow = { calls: 0, medianMs: 0 }
+const FLOW_PX_MAX = 12
+const FLOW_PX_MIN = 1.5
 
 export class Drawing {
   readonly #place = byId('drawing')
   readonly #all = byId<HTMLInputElement>('unused')
   #hello: Hello | undefined
-  #flows: readonly Flow[] = []
-  #places: ReadonlyMap<string, number> = new Map()
+  #lanes: MachineLanes = []
+  #flows: ReadonlyMap<string, Flow> = new Map()
   #run: RunView | undefined
 
-  constructor(onFinal: (final: string) => void) {
+  constructor(readonly onFinal: (final: string) => void) {
     this.#all.addEventListener('change', () => this.#draw())
-    new ResizeObserver(() => this.#draw()).observe(this.#place)
-    this.#place.addEventListener('click', event => {
-      const target = event.target as Element
-      const final = target.closest<SVGElement>('.exit')?.dataset.final
-      if (final !== undefined) onFinal(final)
-      if (target.closest('.fold')) {
-        this.#all.checked = true
-        this.#draw()
-      }
-    })
   }
 
   begin(hello: Hello): void {
     this.#hello = hello
-    this.#places = new Map(hello.steps.map((step, at) => [step, at]))
+    this.#lanes = machineLanes(hello.machine)
   }
 
   tell(runs: readonly RunView[]): void {
-    if (this.#hello === undefined) return
-    const timesMs: number[][] = this.#hello.steps.map(() => [])
+    const { steps = [] } = this.#hello ?? {}
+    const timesMs: number[][] = steps.map(() => [])
     for (const { path, timingsMs } of runs)
       for (const [at, step] of path.entries()) timesMs[step]!.push(timingsMs[at] ?? 0)
-    this.#flows = timesMs.map(times =>
-      times.length === 0
-        ? NONE
-        : { calls: times.length, medianMs: percentile(Float64Array.from(times).sort(), 0.5) },
-    )
+    const flowOf = (times: number[]) => ({
+      calls: times.length,
+      medianMs: percentile(Float64Array.from(times).sort(), 0.5),
+    })
+    this.#flows = new Map(timesMs.map((times, at) => [steps[at]!, times.length === 0 ? NONE : flowOf(times)]))
     this.#draw()
   }
 
@@ -64,125 +48,90 @@ export class Drawing {
     this.#run = run
     this.#draw()
     // On a phone the whole page would scroll, and the list would go out of view. So scroll only the drawing beside the list.
-    const end = this.#place.querySelector('.exit.lit, .state.lit:last-of-type')
+    const end = [...this.#place.querySelectorAll('.lit')].at(-1)
     if (matchMedia('(min-width: 901px)').matches) end?.scrollIntoView({ block: 'nearest' })
   }
 
   #flowOf(step: string): Flow {
-    return this.#flows[this.#places.get(step)!] ?? NONE
+    return this.#flows.get(step) ?? NONE
   }
 
   #draw(): void {
-    const width = this.#place.clientWidth
-    if (this.#hello === undefined || width === 0) return
-    const { machine, steps } = this.#hello
+    const { machine, steps = [] } = this.#hello ?? {}
+    if (machine === undefined) return
     const lit = new Set(this.#run?.path.map(step => steps[step]!))
-    const isShown = (step: string) => this.#all.checked || lit.has(step) || this.#flowOf(step).calls > 0
-    const { height, states, exits, links, folds } = lanesOf(machine, { width, isShown })
-    const most = Math.max(1, ...this.#flows.map(({ calls }) => calls))
-    const look = (steps: readonly string[]): Look => {
-      const calls = steps.reduce((sum, step) => sum + this.#flowOf(step).calls, 0)
-      const classes = [calls > 0 ? 'used' : 'unused', ...(steps.some(step => lit.has(step)) ? ['lit'] : [])]
-      return { classes: classes.join(' '), width: Math.max(1.5, (FLOW_WIDTH_MAX * calls) / most) }
-    }
-    const stat = (step: string) => {
+    const most = Math.max(1, ...[...this.#flows.values()].map(({ calls }) => calls))
+    const callsOf = (moves: readonly Move[]) =>
+      moves.reduce((sum, { step }) => sum + this.#flowOf(step).calls, 0)
+    const look = (moves: readonly Move[]) =>
+      `${callsOf(moves) > 0 ? 'used' : 'unused'}${moves.some(({ step }) => lit.has(step)) ? ' lit' : ''}`
+    const isShown = (move: Move) => this.#all.checked || look([move]) !== 'unused'
+    const texts = ({ step, event }: Move) => {
       const { calls, medianMs } = this.#flowOf(step)
-      return calls === 0 ? '' : `${count(calls)} · ${duration(medianMs)}`
+      const stat = calls === 0 ? '' : `${count(calls)} · ${duration(medianMs)}`
+      return [element('span', 'event', event), ' ', element('span', 'stat', stat)]
     }
-    const stepsOf = (state: string) => Object.keys(machine.rows[state]!.on).map(event => `${state}.${event}`)
-    const drawing = svg(
-      'svg',
-      {
-        width,
-        height,
-        viewBox: `0 0 ${width} ${height}`,
-        role: 'img',
-        'aria-label': `The ${machine.id} machine`,
-      },
-      ...links.map(link => drawnLink(link, look(link.steps.map(({ step }) => step)))),
-      // SVG draws later elements above earlier ones: thick lines first, so that thin ones stay visible, and the chosen run last.
-      ...exits
-        .map(exit => ({ exit, seen: look([exit.step]) }))
-        .sort(
-          (a, b) =>
-            Number(lit.has(a.exit.step)) - Number(lit.has(b.exit.step)) || b.seen.width - a.seen.width,
-        )
-        .map(({ exit, seen }) => drawnExit(exit, seen, stat(exit.step), machine.rows[exit.to]!.meta)),
-      ...states.map(state => drawnState(state, look(stepsOf(state.name)))),
-      ...links.flatMap(({ steps, x }) =>
-        steps.map(({ step, event, y }) => drawnMove(step, event, x, y, look([step]), stat(step))),
-      ),
-      ...folds.map(({ count, x, y }) => svg('text', { class: 'fold', x, y }, `+ ${count} unused`)),
-    )
-    drawing.classList.toggle('lighting', this.#run !== undefined)
+    const exit = (move: Move) => {
+      const { status, charged } = machine.rows[move.to]!.meta
+      const end = element(
+        'span',
+        'end',
+        element('b', '', String(status)),
+        ' ',
+        element('span', 'name', move.to),
+      )
+      const drawn = button('', () => this.onFinal(move.to))
+      drawn.className = `plain exit ${charged} ${look([move])}`
+      drawn.dataset.step = move.step
+      drawn.dataset.final = move.to
+      drawn.append(end, ...texts(move))
+      return element('li', '', drawn)
+    }
+    const step = (move: Move, ...more: readonly Node[]) => {
+      const drawn = element('li', `move ${look([move])}`, ...texts(move), ...more)
+      drawn.dataset.step = move.step
+      return drawn
+    }
+    const fold = (folded: number) => {
+      const drawn = button(`+ ${folded} unused`, () => this.#all.click())
+      drawn.className = 'plain fold note'
+      return element('li', '', drawn)
+    }
+    const state = ({ name, exits, branches, onwards }: MachineLanes[number]['main']) => {
+      const shown = exits.filter(isShown)
+      const effect = element('span', 'note', machine.rows[name]!.effect ?? '')
+      return element(
+        'div',
+        'state',
+        element(
+          'div',
+          `box ${look([...exits, ...branches, ...onwards])}`,
+          element('b', 'name', name),
+          effect,
+        ),
+        element(
+          'ul',
+          'ways',
+          ...branches.map(move => step(move, element('b', 'to', `→ ${move.to}`))),
+          ...shown.map(exit),
+          ...(shown.length < exits.length ? [fold(exits.length - shown.length)] : []),
+        ),
+      )
+    }
+    const focused = (document.activeElement as HTMLElement | null)?.dataset.step
     const { scrollTop } = this.#place
-    this.#place.replaceChildren(drawing)
+    this.#place.classList.toggle('lighting', this.#run !== undefined)
+    this.#place.replaceChildren(
+      ...this.#lanes.map(({ main, sides }) => {
+        const onwards = element('ul', 'onwards', ...main.onwards.map(move => step(move)))
+        const flow = element('div', `flow-line ${look(main.onwards)}`)
+        flow.style.width = `${Math.max(FLOW_PX_MIN, (FLOW_PX_MAX * callsOf(main.onwards)) / most)}px`
+        const isEnd = main.onwards.length === 0
+        return element('section', 'lane', state(main), ...(isEnd ? [] : [flow, onwards]), ...sides.map(state))
+      }),
+    )
     this.#place.scrollTop = scrollTop
+    if (focused !== undefined)
+      this.#place.querySelector<HTMLElement>(`button[data-step="${focused}"]`)?.focus({ preventScroll: true })
   }
-}
-
-interface Look {
-  readonly classes: string
-  readonly width: number
-}
-
-function drawnState({ name, effect, x, y }: PlacedState, { classes }: Look): SVGElement {
-  return svg(
-    'g',
-    { class: `state ${classes}`, 'data-state': name },
-    svg('rect', { x, y, width: BOX.width, height: BOX.height, rx: 10 }),
-    svg('text', { class: 'name', x: x + 14, y: y + 20 }, name),
-    svg('text', { class: 'effect', x: x + 14, y: y + 36 }, effect),
-  )
-}
-
-function drawnLink({ line, tip }: PlacedLink, look: Look): SVGElement {
-  return svg('g', { class: `link ${look.classes}` }, ...arrow(line, tip, look.width))
-}
-
-function drawnMove(
-  step: string,
-  event: string,
-  x: number,
-  y: number,
-  { classes }: Look,
-  stat: string,
-): SVGElement {
-  return svg(
-    'text',
-    { class: `move ${classes}`, 'data-step': step, x, y },
-    svg('tspan', { class: 'event' }, event),
-    svg('tspan', { class: 'stat', dx: 7 }, stat),
-  )
-}
-
-function drawnExit(
-  { step, event, to, x, y, line }: PlacedExit,
-  { classes, width }: Look,
-  stat: string,
-  { status, charged }: Readonly<Record<string, unknown>>,
-): SVGElement {
-  const top = y + EXIT.pillTop
-  return svg(
-    'g',
-    { class: `exit ${charged} ${classes}`, 'data-step': step, 'data-final': to },
-    ...arrow(line, { x: x + 12, y: top }, Math.min(width, FLOW_WIDTH_MAX / 2)),
-    svg('text', { class: 'event', x: x + 22, y: y + 20 }, event),
-    svg('rect', { x, y: top, width: EXIT.width - 10, height: EXIT.pillHeight, rx: 12 }),
-    svg(
-      'text',
-      { class: 'name', x: x + 10, y: top + 16 },
-      svg('tspan', { class: 'status' }, String(status)),
-      ` ${to}`,
-    ),
-    svg('text', { class: 'stat', x: x + 11, y: top + EXIT.pillHeight + 14 }, stat),
-  )
-}
-
-function arrow(line: string, { x, y }: PlacedLink['tip'], width: number): SVGElement[] {
-  const half = Math.max(4, width / 2 + 2)
-  return [
-    svg('path', { class: 'line', d: line, 'stroke-width': width }),
-    svg('path', { class: 'tip', d: `M${x - half},${y - 7}L${x + half},${y - 7}L${x},${y}Z` }),
-  ]
 }

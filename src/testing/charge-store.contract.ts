@@ -3,7 +3,7 @@ import { bearerCases } from './charge-store/bearer.cases.js'
 import { boundedMemoryCases } from './charge-store/bounded-memory.cases.js'
 import { closeCases } from './charge-store/close.cases.js'
 import { concurrentCallsCases } from './charge-store/concurrent-calls.cases.js'
-import type { MakeChargeStore } from './charge-store/fixture.js'
+import { casesOf, type MakeChargeStore } from './charge-store/fixture.js'
 import { leaseCases } from './charge-store/lease.cases.js'
 import { openCases } from './charge-store/open.cases.js'
 import { resentMovesCases } from './charge-store/resent-moves.cases.js'
@@ -21,14 +21,15 @@ export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/fixture
  */
 export function chargeStoreContract(runner: TestRunner, name: string, make: MakeChargeStore): void {
   const { describe } = runner
+  const cases = casesOf(runner, make)
   describe(`charge store: ${name}`, () => {
-    describe('opening', () => openCases(runner, make))
-    describe('asking without a proof', () => bearerCases(runner, make))
-    describe('racing', () => concurrentCallsCases(runner, make))
-    describe('leasing', () => leaseCases(runner, make))
-    describe('closing', () => closeCases(runner, make))
-    describe('resolving', () => resolveCases(runner, make))
-    describe('resending', () => resentMovesCases(runner, make))
+    describe('opening', () => openCases(cases))
+    describe('asking without a proof', () => bearerCases(cases))
+    describe('racing', () => concurrentCallsCases(cases))
+    describe('leasing', () => leaseCases(cases))
+    describe('closing', () => closeCases(cases))
+    describe('resolving', () => resolveCases(cases))
+    describe('resending', () => resentMovesCases(cases))
   })
 }
 
@@ -46,5 +47,5 @@ export function boundedChargeStoreContract(
   make: MakeChargeStore,
   max: number,
 ): void {
-  runner.describe(`bounded charge store: ${name}`, () => boundedMemoryCases(runner, make, max))
+  runner.describe(`bounded charge store: ${name}`, () => boundedMemoryCases(casesOf(runner, make), max))
 }

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
-import { orphan, type Scene, scene } from '../../src/testing/charge-store/fixture.js'
+import { type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
 import { fieldsOf } from '../support/redis-fields.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
@@ -33,7 +33,7 @@ export function redisDeadlines({ describe, it }: TestRunner, redis: () => Virtua
     }
     /** An orphan that a successor took over, and a call at work. */
     const begun = async (s: Scene) => {
-      await orphan(s)
+      await s.orphan()
       await s.open(s.call('successor'))
       await s.open(s.call('a', { key: 'at work', payment: 'r' }))
     }

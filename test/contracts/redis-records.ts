@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { LAPSED_KEPT_MS } from '../../src/domain/machines/claim-and-payment.rules.js'
-import { orphan, type Scene, scene } from '../../src/testing/charge-store/fixture.js'
+import { type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
 import { fieldsOf as storedFieldsOf } from '../support/redis-fields.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
@@ -145,7 +145,7 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
 
     it('found on the chain: the answer and its transaction for its window', async () => {
       const { s, world } = await stored()
-      const dead = await orphan(s)
+      const dead = await s.orphan()
       const successor = { ...dead, token: 'a' }
       await s.open(successor)
       expect(await s.resolve(successor, 'found')).toBe('completed')
@@ -158,7 +158,7 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
 
     it('dead on the chain: the successor at work, and nothing of the call before it', async () => {
       const { s, world, nowMs } = await stored()
-      const dead = await orphan(s)
+      const dead = await s.orphan()
       const successor = { ...dead, token: 'a' }
       await s.open(successor)
       expect(await s.resolve(successor, 'dead')).toBe('opened')
@@ -170,7 +170,7 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
 
     it('dead on the chain, and another payment taken: the dead one is forgotten', async () => {
       const { s, world } = await stored()
-      await orphan(s)
+      await s.orphan()
       const successor = s.call('a', { payment: 'q' })
       await s.open(successor)
       await s.resolve(successor, 'dead')
@@ -181,7 +181,7 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
     it('dead on the chain, and the presented payment another’s: neither the key nor the dead payment', async () => {
       for (const spent of [false, true]) {
         const { s, world } = await stored()
-        await orphan(s)
+        await s.orphan()
         const other = s.call('other', { key: null, payment: 'q' })
         const successor = s.call('a', { payment: 'q' })
         await s.open(successor)

@@ -1,13 +1,9 @@
-import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, type Scene, scene } from './fixture.js'
+import type { Cases, Scene } from './fixture.js'
 
 /** For stores in bounded memory. The store of `make` holds `max` completed answers and `max` calls at work. */
-export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeStore, max: number): void {
+export function boundedMemoryCases({ expect, it }: Cases, max: number): void {
   const complete = async (s: Scene, key: string) => {
-    const call = s.call(`token of ${key}`, { key, payment: key })
-    await s.open(call)
-    await s.record(call)
-    await s.close(call, 'complete')
+    await s.ended(s.call(`token of ${key}`, { key, payment: key }), 'complete')
   }
   const fill = async (s: Scene, count: number) => {
     for (let at = 0; at < count; at++) {
@@ -16,15 +12,13 @@ export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeS
     }
   }
 
-  it('full of calls at work is refused, with a key and without', async () => {
-    const s = await scene(make)
+  it('full of calls at work is refused, with a key and without', async s => {
     await fill(s, max)
     expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'full' })
     expect(await s.open(s.call('keyless', { key: null }))).toEqual({ verdict: 'full' })
   })
 
-  it('a full store still answers for the claims it has', async () => {
-    const s = await scene(make)
+  it('a full store still answers for the claims it has', async s => {
     await fill(s, max)
     const known = { key: 'filler-0', payment: 'filler-0' }
     expect((await s.open(s.call('other', known))).verdict).toBe('inProgress')
@@ -32,16 +26,14 @@ export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeS
     expect(await s.open(s.call('other', known))).toEqual({ verdict: 'opened' })
   })
 
-  it('calls at work push no completed answer out, however many they are', async () => {
-    const s = await scene(make)
+  it('calls at work push no completed answer out, however many they are', async s => {
     await complete(s, 'paid')
     await fill(s, max)
     expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'full' })
     expect((await s.open(s.call('reader', { key: 'paid' }))).verdict).toBe('replayable')
   })
 
-  it('what settles is never pushed out, and takes no room from calls at work', async () => {
-    const s = await scene(make)
+  it('what settles is never pushed out, and takes no room from calls at work', async s => {
     for (let at = 0; at < 2 * max; at++) {
       const call = s.call('token', { key: `key-${at}`, payment: `p-${at}` })
       await s.open(call)
@@ -56,8 +48,7 @@ export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeS
     expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('the oldest completed answer makes room for a new one; its key stays, and its payment stays spent', async () => {
-    const s = await scene(make)
+  it('the oldest completed answer makes room for a new one; its key stays, and its payment stays spent', async s => {
     for (let at = 0; at <= max; at++) await complete(s, `key-${at}`)
     expect(await s.open(s.call('again', { key: 'key-0', payment: 'another' }))).toEqual({
       verdict: 'notKept',
@@ -69,8 +60,7 @@ export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeS
     }
   })
 
-  it('the owner that has the most answers makes room, not the one that has one', async () => {
-    const s = await scene(make)
+  it('the owner that has the most answers makes room, not the one that has one', async s => {
     const lone = { ...s, call: (token: string, over = {}) => ({ ...s.call(token, over), slot: 'lone' }) }
     await complete(lone as Scene, 'lone')
     for (let at = 0; at <= max; at++) await complete(s, `key-${at}`)
@@ -80,8 +70,7 @@ export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeS
     expect((await s.open(s.call('r', { key: 'key-0' }))).verdict).toBe('notKept')
   })
 
-  it('answers of calls that a window covered push out none that was paid for', async () => {
-    const s = await scene(make)
+  it('answers of calls that a window covered push out none that was paid for', async s => {
     await complete(s, 'paid')
     for (let at = 0; at <= max; at++) {
       const covered = s.call(`token-${at}`, { key: `covered-${at}`, payment: null })
@@ -92,8 +81,7 @@ export function boundedMemoryCases({ expect, it }: TestRunner, make: MakeChargeS
     expect((await s.open(s.call('reader', { key: 'covered-0', payment: null }))).verdict).toBe('notKept')
   })
 
-  it('released claims leave room', async () => {
-    const s = await scene(make)
+  it('released claims leave room', async s => {
     await fill(s, max)
     await s.close(s.call('filler-0', { key: 'filler-0', payment: 'filler-0' }), 'release')
     expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'opened' })

@@ -1,10 +1,8 @@
-import type { TestRunner } from '../runner.js'
-import { closedCall, type MakeChargeStore, orphan, scene, text } from './fixture.js'
+import { type Cases, replayed, text } from './fixture.js'
 
-export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
-  it('a completed claim is replayed to every caller of its window, and then forgotten', async () => {
-    const s = await scene(make)
-    await closedCall(s, 'complete', 'the answer')
+export function closeCases({ expect, it, fresh }: Cases): void {
+  it('a completed claim is replayed to every caller of its window, and then forgotten', async s => {
+    await s.ended(s.call('a'), 'complete', 'the answer')
     for (const token of ['a', 'b', 'c']) {
       const again = await s.open(s.call(token, { payment: token }))
       expect(again.verdict === 'replayable' && text(again.answer)).toBe('the answer')
@@ -13,34 +11,29 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect(await s.open(s.call('d', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('an answer that comes with its completion is kept instead of the recorded one', async () => {
-    const s = await scene(make)
+  it('an answer that comes with its completion is kept instead of the recorded one', async s => {
     const a = s.call('a')
     await s.open(a)
     await s.record(a)
     await s.close(a, 'complete', 'the whole stream')
-    const again = await s.open(s.call('b', { payment: 'b' }))
-    expect(again.verdict === 'replayable' && text(again.answer)).toBe('the whole stream')
+    expect(replayed(await s.open(s.call('b', { payment: 'b' })))).toBe('the whole stream')
   })
 
-  it('a completed payment stays spent, whatever leases and windows do', async () => {
-    const s = await scene(make)
-    const a = await closedCall(s, 'complete')
+  it('a completed payment stays spent, whatever leases and windows do', async s => {
+    const a = await s.ended(s.call('a'), 'complete')
     await s.advance(s.retentionMs + s.leaseMs)
     expect(await s.open(s.call('b', { key: null }))).toEqual({ verdict: 'spent' })
     expect(await s.open(s.call('c'))).toEqual({ verdict: 'spent' })
     expect(await s.open(a)).toEqual({ verdict: 'spent' })
   })
 
-  it('forfeit gives the key back and keeps the payment spent', async () => {
-    const s = await scene(make)
-    await closedCall(s, 'forfeit')
+  it('forfeit gives the key back and keeps the payment spent', async s => {
+    await s.ended(s.call('a'), 'forfeit')
     expect(await s.open(s.call('b'))).toEqual({ verdict: 'spent' })
     expect(await s.open(s.call('c', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('release frees both, before recording and after', async () => {
-    const s = await scene(make)
+  it('release frees both, before recording and after', async s => {
     for (const recorded of [false, true]) {
       const a = s.call(`a ${recorded}`)
       expect(await s.open(a)).toEqual({ verdict: 'opened' })
@@ -50,25 +43,22 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect(await s.open(s.call('b'))).toEqual({ verdict: 'opened' })
   })
 
-  it('release frees both or neither: a payment whose claim was taken over waits for the successor', async () => {
-    const s = await scene(make)
-    const dead = await orphan(s)
+  it('release frees both or neither: a payment whose claim was taken over waits for the successor', async s => {
+    const dead = await s.orphan()
     await s.open(s.call('successor', { payment: 'q' }))
     await s.close(dead, 'release')
     expect((await s.open(s.call('payer', { key: null }))).verdict).toBe('inUse')
   })
 
-  it('a late complete of a call whose claim was taken over spends its payment and leaves the claim', async () => {
-    const s = await scene(make)
-    const dead = await orphan(s)
+  it('a late complete of a call whose claim was taken over spends its payment and leaves the claim', async s => {
+    const dead = await s.orphan()
     await s.open(s.call('successor', { payment: 'q' }))
     await s.close(dead, 'complete')
     expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
     expect((await s.open(s.call('another', { payment: 'q' }))).verdict).toBe('inProgress')
   })
 
-  it('says whether it ended all that the call held', async () => {
-    const s = await scene(make)
+  it('says whether it ended all that the call held', async s => {
     for (const how of ['release', 'complete', 'forfeit'] as const) {
       for (const over of [{}, { key: null }, { payment: null }]) {
         const name = `${how} ${Object.keys(over)}`
@@ -85,8 +75,8 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
 
   it('says superseded to a call that was taken over, whatever its successor has done since', async () => {
     for (const next of ['nothing', 'found', 'dead'] as const) {
-      const s = await scene(make)
-      const dead = await orphan(s)
+      const s = await fresh()
+      const dead = await s.orphan()
       const successor = { ...dead, token: 'successor' }
       await s.open(successor)
       if (next !== 'nothing') await s.resolve(successor, next)
@@ -96,8 +86,7 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     }
   })
 
-  it('a stale token cannot record, complete, forfeit or release', async () => {
-    const s = await scene(make)
+  it('a stale token cannot record, complete, forfeit or release', async s => {
     const stale = s.call('stale')
     const holder = s.call('holder')
     await s.open(stale)
@@ -112,8 +101,7 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect(await s.record(holder)).toBe('recorded')
   })
 
-  it('a token that never opened can do nothing', async () => {
-    const s = await scene(make)
+  it('a token that never opened can do nothing', async s => {
     const nobody = s.call('nobody')
     expect(await s.record(nobody)).toBe('superseded')
     for (const how of ['complete', 'forfeit', 'release'] as const) await s.close(nobody, how, 'answer')
@@ -121,26 +109,22 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect(await s.open(s.call('a'))).toEqual({ verdict: 'opened' })
   })
 
-  it('a call that a window covered completes with its own answer, and its payment is given back', async () => {
-    const s = await scene(make)
+  it('a call that a window covered completes with its own answer, and its payment is given back', async s => {
     const a = s.call('a')
     await s.open(a)
     await s.close(a, 'complete', 'covered')
-    const again = await s.open(s.call('b'))
-    expect(again.verdict === 'replayable' && text(again.answer)).toBe('covered')
+    expect(replayed(await s.open(s.call('b')))).toBe('covered')
     expect(await s.open(s.call('c', { key: null }))).toEqual({ verdict: 'opened' })
   })
 
-  it('complete without an answer has nothing to replay: the key is given back', async () => {
-    const s = await scene(make)
+  it('complete without an answer has nothing to replay: the key is given back', async s => {
     const a = s.call('a')
     await s.open(a)
     expect(await s.close(a, 'complete')).toBe('closed')
     expect(await s.open(s.call('b'))).toEqual({ verdict: 'opened' })
   })
 
-  it('forfeit and release give the key back, whatever answer comes with them', async () => {
-    const s = await scene(make)
+  it('forfeit and release give the key back, whatever answer comes with them', async s => {
     for (const how of ['forfeit', 'release'] as const) {
       const a = s.call(how)
       expect(await s.open(a)).toEqual({ verdict: 'opened' })
@@ -149,8 +133,7 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect(await s.open(s.call('b'))).toEqual({ verdict: 'opened' })
   })
 
-  it('a completed answer never changes', async () => {
-    const s = await scene(make)
+  it('a completed answer never changes', async s => {
     const a = s.call('a')
     await s.open(a)
     await s.record(a, 'first')
@@ -159,12 +142,10 @@ export function closeCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     await s.record(a, 'fourth')
     await s.close(a, 'release')
     await s.close(a, 'forfeit')
-    const again = await s.open(s.call('b'))
-    expect(again.verdict === 'replayable' && text(again.answer)).toBe('second')
+    expect(replayed(await s.open(s.call('b')))).toBe('second')
   })
 
-  it('answers are bytes, kept exactly, and nobody’s to change', async () => {
-    const s = await scene(make)
+  it('answers are bytes, kept exactly, and nobody’s to change', async s => {
     const all = Uint8Array.from({ length: 100_000 }, (_, at) => at % 256)
     const sent = all.slice()
     const a = s.call('a')

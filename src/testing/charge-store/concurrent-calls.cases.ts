@@ -1,38 +1,33 @@
 import type { Hold } from '../../ports/charge-store.js'
-import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, type Scene, scene } from './fixture.js'
+import type { Cases, Scene } from './fixture.js'
 
 const RACERS = 64
 
-export function concurrentCallsCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
-  it(`${RACERS} racing opens of one claim have one winner`, async () => {
-    const s = await scene(make)
+export function concurrentCallsCases({ expect, it, fresh }: Cases): void {
+  it(`${RACERS} racing opens of one claim have one winner`, async s => {
     const verdicts = await race(token => s.call(token, { payment: token }), s)
     expect(verdicts.sort()).toEqual([...Array(RACERS - 1).fill('inProgress'), 'opened'])
   })
 
-  it(`${RACERS} racing opens of one payment have one winner`, async () => {
-    const s = await scene(make)
+  it(`${RACERS} racing opens of one payment have one winner`, async s => {
     const verdicts = await race(token => s.call(token, { key: token }), s)
     expect(verdicts.sort()).toEqual([...Array(RACERS - 1).fill('inUse'), 'opened'])
   })
 
-  it(`${RACERS} racing opens of one claim and one payment have one winner`, async () => {
-    const s = await scene(make)
+  it(`${RACERS} racing opens of one claim and one payment have one winner`, async s => {
     const verdicts = await race(token => s.call(token), s)
     expect(verdicts.filter(verdict => verdict === 'opened')).toHaveLength(1)
   })
 
-  it(`${RACERS} racing successors of one orphan: one takes it over`, async () => {
-    const s = await scene(make)
-    await orphan(s)
+  it(`${RACERS} racing successors of one orphan: one takes it over`, async s => {
+    await s.orphan()
     const verdicts = await race(token => s.call(token), s)
     expect(verdicts.sort()).toEqual([...Array(RACERS - 1).fill('inProgress'), 'orphaned'])
   })
 
   it('a lapsed holder that records while another opens: one of them goes on', async () => {
     const rounds = Array.from({ length: 8 }, async (_, round) => {
-      const s = await scene(make)
+      const s = await fresh()
       const a = s.call('a')
       await s.open(a)
       await s.advance(s.leaseMs)

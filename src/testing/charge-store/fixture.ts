@@ -4,10 +4,12 @@ import type {
   ChargeStore,
   CloseMove,
   Hold,
+  Opened,
   Recorded,
   RecordMove,
   ResolveMove,
 } from '../../ports/charge-store.js'
+import type { Expect, TestRunner } from '../runner.js'
 
 /** A {@link ChargeStore} under test, and its time. */
 export interface ChargeStoreHarness {
@@ -22,6 +24,18 @@ export interface ChargeStoreHarness {
 /** Makes the store of one test. Called once for each test. */
 export type MakeChargeStore = () => ChargeStoreHarness | Promise<ChargeStoreHarness>
 
+/** What cases are written with. Each test begins with a scene of its own, and `fresh` makes it another. */
+export interface Cases {
+  readonly expect: Expect
+  readonly fresh: () => Promise<Scene>
+  it(title: string, body: (s: Scene) => Promise<void>): unknown
+}
+
+export function casesOf({ expect, it }: TestRunner, make: MakeChargeStore): Cases {
+  const fresh = () => scene(make)
+  return { expect, fresh, it: (title, body) => it(title, async () => body(await fresh())) }
+}
+
 export type Scene = Awaited<ReturnType<typeof scene>>
 
 export async function scene(make: MakeChargeStore) {
@@ -33,43 +47,82 @@ export async function scene(make: MakeChargeStore) {
     answer: bytes(answer),
     ...(hold.payment && { payment: { txId: hold.payment, firstValid: 1n, lastValid: 2n ** 53n + 1n } }),
   })
+  /** A call under the key `key`, for the payment `p`. `null` leaves the key or the payment out. */
+  function call(
+    token: string,
+    over: { key?: string | null; body?: string; payment?: string | null } = {},
+  ): Hold {
+    const { key = 'key', body = 'body', payment = 'p' } = over
+    return {
+      slot,
+      token,
+      ...(key !== null && { claim: { name: key, bodyHash: body } }),
+      ...(payment !== null && { payment: txId(payment) }),
+    }
+  }
+  const open = (hold: Hold) => store.open({ ...hold, leaseMs })
+  const record = (hold: Hold, answer = 'answer', over: Partial<RecordMove> = {}) =>
+    store.record({
+      ...hold,
+      recorded: recordedOf(hold, answer),
+      leaseMs,
+      paymentTtlMs: 50 * leaseMs,
+      claimTtlMs: 60 * leaseMs,
+      ...over,
+    })
+  const close = (hold: Hold, how: CloseMove['how'], answer?: string) =>
+    store.close({ ...hold, how, retentionMs, ...(answer !== undefined && { answer: bytes(answer) }) })
+  /** A call that opened, recorded and died, and whose lease has ended. */
+  async function orphan(answer = 'answer'): Promise<Hold> {
+    const dead = call('dead')
+    await open(dead)
+    await record(dead, answer)
+    await advance(leaseMs)
+    return dead
+  }
   return {
     store,
     advance,
     leaseMs,
     retentionMs,
     txId,
-    /** A call under the key `key`, for the payment `p`. `null` leaves the key or the payment out. */
-    call(token: string, over: { key?: string | null; body?: string; payment?: string | null } = {}): Hold {
-      const { key = 'key', body = 'body', payment = 'p' } = over
-      return {
-        slot,
-        token,
-        ...(key !== null && { claim: { name: key, bodyHash: body } }),
-        ...(payment !== null && { payment: txId(payment) }),
-      }
-    },
-    open: (hold: Hold) => store.open({ ...hold, leaseMs }),
-    record: (hold: Hold, answer = 'answer', over: Partial<RecordMove> = {}) =>
-      store.record({
-        ...hold,
-        recorded: recordedOf(hold, answer),
-        leaseMs,
-        paymentTtlMs: 50 * leaseMs,
-        claimTtlMs: 60 * leaseMs,
-        ...over,
-      }),
-    close: (hold: Hold, how: CloseMove['how'], answer?: string) =>
-      store.close({
-        ...hold,
-        how,
-        retentionMs: retentionMs,
-        ...(answer !== undefined && { answer: bytes(answer) }),
-      }),
+    call,
+    open,
+    record,
+    close,
+    orphan,
     renew: async (hold: Hold) => (await store.renew([hold], leaseMs))[0],
     resolve: (hold: Hold, verdict: ResolveMove['verdict'], payment = 'p') =>
-      store.resolve({ ...hold, verdict, txId: txId(payment), retentionMs: retentionMs, leaseMs }),
+      store.resolve({ ...hold, verdict, txId: txId(payment), retentionMs, leaseMs }),
+    /** A call from its open to its close. */
+    async ended(
+      hold: Hold,
+      how: CloseMove['how'],
+      answer?: string,
+      more: Partial<CloseMove> = {},
+    ): Promise<Hold> {
+      await open(hold)
+      await record(hold, answer)
+      await store.close({ ...hold, how, retentionMs, ...more })
+      return hold
+    },
+    /** The successor of an orphan. */
+    async adopted(successor: Hold, answer?: string): Promise<Hold> {
+      await orphan(answer)
+      await open(successor)
+      return successor
+    },
   }
+}
+
+/** The answer that an open found to be replayed; else its verdict. */
+export function replayed(opened: Opened): string {
+  return opened.verdict === 'replayable' ? text(opened.answer) : opened.verdict
+}
+
+/** The answer that an open took over; else its verdict. */
+export function owed(opened: Opened): string {
+  return opened.verdict === 'orphaned' ? text(opened.recorded.answer) : opened.verdict
 }
 
 export function bytes(text: string): Uint8Array {
@@ -78,22 +131,4 @@ export function bytes(text: string): Uint8Array {
 
 export function text(answer: Uint8Array): string {
   return new TextDecoder().decode(answer)
-}
-
-/** The call `a`, after it has recorded an answer and closed. */
-export async function closedCall(s: Scene, how: CloseMove['how'], answer = 'answer'): Promise<Hold> {
-  const a = s.call('a')
-  await s.open(a)
-  await s.record(a, answer)
-  await s.close(a, how)
-  return a
-}
-
-/** A call that opened, recorded and died, and whose lease has ended. */
-export async function orphan(s: Scene, answer = 'answer'): Promise<Hold> {
-  const dead = s.call('dead')
-  await s.open(dead)
-  await s.record(dead, answer)
-  await s.advance(s.leaseMs)
-  return dead
 }

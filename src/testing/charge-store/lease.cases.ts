@@ -1,9 +1,7 @@
-import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, scene, text } from './fixture.js'
+import { type Cases, owed, text } from './fixture.js'
 
-export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
-  it('a lease outlives its holder, and not by much', async () => {
-    const s = await scene(make)
+export function leaseCases({ expect, it, fresh }: Cases): void {
+  it('a lease outlives its holder, and not by much', async s => {
     await s.open(s.call('a'))
     await s.advance(s.leaseMs / 2)
     expect((await s.open(s.call('b', { payment: 'q' }))).verdict).toBe('inProgress')
@@ -17,7 +15,7 @@ export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     ['claim', { payment: 'q' }],
   ] as const) {
     it(`a lapsed ${half} goes to the next call, and its first holder can no longer charge for it`, async () => {
-      const s = await scene(make)
+      const s = await fresh()
       const a = s.call('a')
       const b = s.call('b', over)
       await s.open(a)
@@ -28,17 +26,15 @@ export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     })
   }
 
-  it('a lapsed holder may still record where nobody took its place', async () => {
-    const s = await scene(make)
+  it('a lapsed holder may still record where nobody took its place', async s => {
     const a = s.call('a')
     await s.open(a)
     await s.advance(s.leaseMs)
     expect(await s.record(a)).toBe('recorded')
   })
 
-  it('a recorded claim is never reopened by its lease: it is orphaned, with all that a successor needs', async () => {
-    const s = await scene(make)
-    const dead = await orphan(s, 'the answer')
+  it('a recorded claim is never reopened by its lease: it is orphaned, with all that a successor needs', async s => {
+    const dead = await s.orphan('the answer')
     const opened = await s.open(s.call('successor', { payment: 'q' }))
     if (opened.verdict !== 'orphaned') throw new Error(`expected orphaned, not ${opened.verdict}`)
     expect(text(opened.recorded.answer)).toBe('the answer')
@@ -49,17 +45,15 @@ export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     })
   })
 
-  it('a recorded payment is never freed by its lease', async () => {
-    const s = await scene(make)
-    await orphan(s)
+  it('a recorded payment is never freed by its lease', async s => {
+    await s.orphan()
     await s.advance(2 * s.leaseMs)
     const refused = await s.open(s.call('b', { key: null }))
     expect(refused).toEqual({ verdict: 'inUse', retryAfterMs: 0 })
   })
 
-  it('orphaned takes the token over, under a lease of its own', async () => {
-    const s = await scene(make)
-    const dead = await orphan(s)
+  it('orphaned takes the token over, under a lease of its own', async s => {
+    const dead = await s.orphan()
     expect((await s.open(s.call('successor'))).verdict).toBe('orphaned')
     expect((await s.open(s.call('another'))).verdict).toBe('inProgress')
     expect(await s.record(dead)).toBe('superseded')
@@ -70,8 +64,7 @@ export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect((await s.open(s.call('another'))).verdict).toBe('orphaned')
   })
 
-  it('a renewed lease holds for as long as it is renewed, working and settling', async () => {
-    const s = await scene(make)
+  it('a renewed lease holds for as long as it is renewed, working and settling', async s => {
     const a = s.call('a')
     await s.open(a)
     for (const move of [() => s.renew(a), () => s.record(a), () => s.renew(a)]) {
@@ -85,8 +78,7 @@ export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect(await s.close(a, 'complete')).toBe('closed')
   })
 
-  it('renewing tells for each hold whether it is still its own, and touches no other', async () => {
-    const s = await scene(make)
+  it('renewing tells for each hold whether it is still its own, and touches no other', async s => {
     const lives = s.call('lives')
     const keyless = s.call('keyless', { key: null, payment: 'q' })
     const lapses = s.call('lapses', { key: 'other', payment: 'r' })
@@ -104,8 +96,7 @@ export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect(await s.open(s.call('late', { key: 'other', payment: 'u' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('a lapsed lease that is renewed in time is a lease again', async () => {
-    const s = await scene(make)
+  it('a lapsed lease that is renewed in time is a lease again', async s => {
     const a = s.call('a')
     await s.open(a)
     await s.advance(2 * s.leaseMs)
@@ -117,7 +108,7 @@ export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): v
 
   it('a hold of one half is renewed as a whole one is', async () => {
     for (const over of [{ key: null }, { payment: null }]) {
-      const s = await scene(make)
+      const s = await fresh()
       const a = s.call('a', over)
       await s.open(a)
       await s.advance((s.leaseMs * 2) / 3)
@@ -128,8 +119,7 @@ export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     }
   })
 
-  it('half a hold is not renewed: the other half is another call’s', async () => {
-    const s = await scene(make)
+  it('half a hold is not renewed: the other half is another call’s', async s => {
     const a = s.call('a')
     await s.open(a)
     await s.advance(s.leaseMs)
@@ -138,32 +128,27 @@ export function leaseCases({ expect, it }: TestRunner, make: MakeChargeStore): v
     expect(await s.open(s.call('b', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('what is over is not renewed', async () => {
-    const s = await scene(make)
+  it('what is over is not renewed', async s => {
     for (const how of ['complete', 'forfeit', 'release'] as const) {
       const a = s.call('a', { key: how, payment: how })
-      await s.open(a)
-      await s.record(a)
-      await s.close(a, how)
+      await s.ended(a, how)
       expect(await s.renew(a)).toBe(false)
     }
   })
 
   it('a successor that gives up closes nothing: the recorded answer is still there for the next one', async () => {
     for (const how of ['release', 'forfeit', 'complete'] as const) {
-      const s = await scene(make)
-      await orphan(s, 'owed')
+      const s = await fresh()
+      await s.orphan('owed')
       const successor = s.call('successor', { payment: 'q' })
       expect((await s.open(successor)).verdict).toBe('orphaned')
       expect(await s.close(successor, how, 'another answer')).toBe('superseded')
       await s.advance(s.leaseMs)
-      const next = await s.open(s.call('next', { payment: 'r' }))
-      expect(next.verdict === 'orphaned' && text(next.recorded.answer)).toBe('owed')
+      expect(owed(await s.open(s.call('next', { payment: 'r' })))).toBe('owed')
     }
   })
 
-  it('a successor cannot record before it has resolved', async () => {
-    const s = await scene(make)
+  it('a successor cannot record before it has resolved', async s => {
     for (const payment of ['q', null]) {
       const key = `key of ${payment}`
       const dead = s.call('dead', { key, payment })

@@ -1,17 +1,15 @@
 import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, scene } from './fixture.js'
+import type { Cases } from './fixture.js'
 
-export function openCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
-  it('a claim is held by one call at a time, and refusals say for how long', async () => {
-    const s = await scene(make)
+export function openCases({ expect, it, fresh }: Cases): void {
+  it('a claim is held by one call at a time, and refusals say for how long', async s => {
     expect(await s.open(s.call('a'))).toEqual({ verdict: 'opened' })
     const refused = await s.open(s.call('b', { payment: 'q' }))
     expect(refused).toEqual({ verdict: 'inProgress', retryAfterMs: expect.any(Number) })
     expectWithin(expect, refused, s.leaseMs)
   })
 
-  it('a payment is held once, whoever presents it', async () => {
-    const s = await scene(make)
+  it('a payment is held once, whoever presents it', async s => {
     await s.open(s.call('a', { key: null }))
     for (const key of [null, 'another key']) {
       const refused = await s.open(s.call('b', { key }))
@@ -20,24 +18,21 @@ export function openCases({ expect, it }: TestRunner, make: MakeChargeStore): vo
     }
   })
 
-  it('claims of other slots and of other names are other claims', async () => {
-    const s = await scene(make)
-    const other = await scene(make)
+  it('claims of other slots and of other names are other claims', async s => {
+    const other = await fresh()
     expect(await s.open(s.call('a'))).toEqual({ verdict: 'opened' })
     expect(await s.open(s.call('b', { key: 'other', payment: 'q' }))).toEqual({ verdict: 'opened' })
     expect(await other.open(other.call('c'))).toEqual({ verdict: 'opened' })
   })
 
-  it('either half may be missing', async () => {
-    const s = await scene(make)
+  it('either half may be missing', async s => {
     expect(await s.open(s.call('a', { payment: null }))).toEqual({ verdict: 'opened' })
     expect(await s.open(s.call('b', { key: null }))).toEqual({ verdict: 'opened' })
     expect((await s.open(s.call('c', { payment: null }))).verdict).toBe('inProgress')
     expect((await s.open(s.call('d', { key: null }))).verdict).toBe('inUse')
   })
 
-  it('a key is bound to one body from its first call on', async () => {
-    const s = await scene(make)
+  it('a key is bound to one body from its first call on', async s => {
     const a = s.call('a')
     const other = s.call('b', { body: 'another body', payment: 'q' })
     await s.open(a)
@@ -48,8 +43,7 @@ export function openCases({ expect, it }: TestRunner, make: MakeChargeStore): vo
     expect(await s.open(other)).toEqual({ verdict: 'reused' })
   })
 
-  it('a refused open takes neither half', async () => {
-    const s = await scene(make)
+  it('a refused open takes neither half', async s => {
     await s.open(s.call('a', { key: null, payment: 'p' }))
     expect((await s.open(s.call('b', { payment: 'p' }))).verdict).toBe('inUse')
     expect(await s.open(s.call('c', { payment: 'q' }))).toEqual({ verdict: 'opened' })
@@ -57,17 +51,10 @@ export function openCases({ expect, it }: TestRunner, make: MakeChargeStore): vo
     expect(await s.open(s.call('e', { key: null, payment: 'r' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('verdicts come in the order reused, replayable, orphaned, inProgress, spent, inUse, opened', async () => {
-    const s = await scene(make)
-    const spend = s.call('spender', { key: null, payment: 'spent' })
-    await s.open(spend)
-    await s.record(spend)
-    await s.close(spend, 'complete')
+  it('verdicts come in the order reused, replayable, orphaned, inProgress, spent, inUse, opened', async s => {
+    await s.ended(s.call('spender', { key: null, payment: 'spent' }), 'complete')
     await s.open(s.call('holder', { key: null, payment: 'held' }))
-    const completed = s.call('completer', { key: 'completed', payment: 'x' })
-    await s.open(completed)
-    await s.record(completed)
-    await s.close(completed, 'complete')
+    await s.ended(s.call('completer', { key: 'completed', payment: 'x' }), 'complete')
     await s.open(s.call('worker', { key: 'at work', payment: 'y' }))
 
     const verdict = async (key: string, payment: string, body = 'body') =>
@@ -83,9 +70,8 @@ export function openCases({ expect, it }: TestRunner, make: MakeChargeStore): vo
     expect(await verdict('new', 'free')).toBe('opened')
   })
 
-  it('orphaned comes before what the presented payment is, and does not take that payment', async () => {
-    const s = await scene(make)
-    const dead = await orphan(s)
+  it('orphaned comes before what the presented payment is, and does not take that payment', async s => {
+    const dead = await s.orphan()
     await s.open(s.call('holder', { key: null, payment: 'held' }))
     expect((await s.open(s.call('successor', { payment: 'held' }))).verdict).toBe('orphaned')
     await s.advance(s.leaseMs)
@@ -95,8 +81,7 @@ export function openCases({ expect, it }: TestRunner, make: MakeChargeStore): vo
     expect(await s.open(s.call('anybody', { key: null, payment: 'free' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('a resent open of a call that has recorded gives nothing back', async () => {
-    const s = await scene(make)
+  it('a resent open of a call that has recorded gives nothing back', async s => {
     const a = s.call('a', { key: null })
     await s.open(a)
     await s.record(a)

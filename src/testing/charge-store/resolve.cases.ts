@@ -1,36 +1,26 @@
-import type { TestRunner } from '../runner.js'
-import { type MakeChargeStore, orphan, scene, text } from './fixture.js'
+import { type Cases, replayed } from './fixture.js'
 
-export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore): void {
-  it('found: the recorded answer is owed, and its payment is spent', async () => {
-    const s = await scene(make)
-    await orphan(s, 'owed')
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
+export function resolveCases({ expect, it, fresh }: Cases): void {
+  it('found: the recorded answer is owed, and its payment is spent', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: 'q' }), 'owed')
     expect(await s.resolve(successor, 'found')).toBe('completed')
-    const again = await s.open(s.call('late'))
-    expect(again.verdict === 'replayable' && text(again.answer)).toBe('owed')
+    expect(replayed(await s.open(s.call('late')))).toBe('owed')
     expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
     expect(await s.open(s.call('other', { key: null, payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('dead: the successor goes on with its own payment, as after an open', async () => {
-    const s = await scene(make)
-    await orphan(s)
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
+  it('dead: the successor goes on with its own payment, as after an open', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: 'q' }))
     expect(await s.resolve(successor, 'dead')).toBe('opened')
     expect((await s.open(s.call('late', { payment: 'r' }))).verdict).toBe('inProgress')
     expect((await s.open(s.call('late', { key: null, payment: 'q' }))).verdict).toBe('inUse')
     expect(await s.record(successor, 'new answer')).toBe('recorded')
     await s.close(successor, 'complete')
-    const again = await s.open(s.call('late', { payment: 'r' }))
-    expect(again.verdict === 'replayable' && text(again.answer)).toBe('new answer')
+    expect(replayed(await s.open(s.call('late', { payment: 'r' })))).toBe('new answer')
   })
 
-  it('dead: the same payment presented again is held again', async () => {
-    const s = await scene(make)
-    const dead = await orphan(s)
+  it('dead: the same payment presented again is held again', async s => {
+    const dead = await s.orphan()
     const successor = { ...dead, token: 'successor' }
     await s.open(successor)
     expect(await s.resolve(successor, 'dead')).toBe('opened')
@@ -39,84 +29,64 @@ export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore):
     expect(await s.record(successor)).toBe('recorded')
   })
 
-  it('dead: the answer that was never paid for is forgotten', async () => {
-    const s = await scene(make)
-    await orphan(s, 'never paid for')
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
+  it('dead: the answer that was never paid for is forgotten', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: 'q' }), 'never paid for')
     await s.resolve(successor, 'dead')
     await s.close(successor, 'complete', 'its own')
-    const again = await s.open(s.call('late', { payment: 'r' }))
-    expect(again.verdict === 'replayable' && text(again.answer)).toBe('its own')
+    expect(replayed(await s.open(s.call('late', { payment: 'r' })))).toBe('its own')
   })
 
-  it('dead: the reopened claim lapses as any other', async () => {
-    const s = await scene(make)
-    await orphan(s)
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
+  it('dead: the reopened claim lapses as any other', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: 'q' }))
     await s.resolve(successor, 'dead')
     await s.advance(s.leaseMs)
     expect(await s.open(s.call('next', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('dead, from the call that recorded: the answer is forgotten, and the payment is free', async () => {
-    const s = await scene(make)
-    const { payment: _, ...dead } = await orphan(s, 'never paid for')
+  it('dead, from the call that recorded: the answer is forgotten, and the payment is free', async s => {
+    const { payment: _, ...dead } = await s.orphan('never paid for')
     expect(await s.resolve(dead, 'dead')).toBe('opened')
     expect(await s.open(s.call('other', { key: null }))).toEqual({ verdict: 'opened' })
     await s.advance(s.leaseMs)
     expect(await s.open(s.call('next', { payment: 'q' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('dead, from a call that was taken over: nothing changes, and the answer is still there', async () => {
-    const s = await scene(make)
-    const { payment: _, ...dead } = await orphan(s, 'owed')
-    const successor = s.call('successor')
-    await s.open(successor)
+  it('dead, from a call that was taken over: nothing changes, and the answer is still there', async s => {
+    const dead = s.call('dead', { payment: null })
+    const successor = await s.adopted(s.call('successor'), 'owed')
     expect(await s.resolve(dead, 'dead')).toBe('moved')
     await s.resolve(successor, 'found')
     expect(await s.resolve(dead, 'dead')).toBe('moved')
-    const again = await s.open(s.call('late'))
-    expect(again.verdict === 'replayable' && text(again.answer)).toBe('owed')
+    expect(replayed(await s.open(s.call('late')))).toBe('owed')
   })
 
-  it('dead without a presented payment: the claim alone is ours', async () => {
-    const s = await scene(make)
-    await orphan(s)
-    const successor = s.call('successor', { payment: null })
-    await s.open(successor)
+  it('dead without a presented payment: the claim alone is ours', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: null }))
     expect(await s.resolve(successor, 'dead')).toBe('opened')
     expect((await s.open(s.call('late', { payment: null }))).verdict).toBe('inProgress')
   })
 
-  it('moved: where the presented payment is another’s, the key is free and nothing is held', async () => {
-    const s = await scene(make)
-    await orphan(s)
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
+  it('moved: where the presented payment is another’s, the key is free and nothing is held', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: 'q' }))
     await s.open(s.call('other', { key: null, payment: 'q' }))
     expect(await s.resolve(successor, 'dead')).toBe('moved')
     expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('spent: where the presented payment is another call’s and spent, the key is free', async () => {
-    const s = await scene(make)
-    await orphan(s)
+  it('spent: where the presented payment is another call’s and spent, the key is free', async s => {
+    await s.orphan()
     const other = s.call('other', { key: null, payment: 'q' })
     const successor = s.call('successor', { payment: 'q' })
     await s.open(successor)
-    await s.open(other)
-    await s.record(other)
-    await s.close(other, 'complete')
+    await s.ended(other, 'complete')
     expect(await s.resolve(successor, 'dead')).toBe('spent')
     expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
   })
 
   it('moved: a successor that was itself succeeded decides nothing, in whatever order they answer', async () => {
     for (const verdict of ['found', 'dead'] as const) {
-      const s = await scene(make)
-      await orphan(s)
+      const s = await fresh()
+      await s.orphan()
       const slow = s.call('slow', { payment: 'q' })
       const quick = s.call('quick', { payment: 'r' })
       await s.open(slow)
@@ -128,17 +98,13 @@ export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore):
     }
   })
 
-  it('moved: a verdict on another payment than the recorded one decides nothing', async () => {
-    const s = await scene(make)
-    await orphan(s)
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
+  it('moved: a verdict on another payment than the recorded one decides nothing', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: 'q' }))
     expect(await s.resolve(successor, 'dead', 'another')).toBe('moved')
     expect((await s.open(s.call('late', { payment: 'r' }))).verdict).toBe('inProgress')
   })
 
-  it('moved: where no payment was recorded, no verdict decides', async () => {
-    const s = await scene(make)
+  it('moved: where no payment was recorded, no verdict decides', async s => {
     const dead = s.call('dead', { payment: null })
     const successor = s.call('successor', { payment: null })
     await s.open(dead)
@@ -148,11 +114,8 @@ export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore):
     expect(await s.resolve(successor, 'found')).toBe('moved')
   })
 
-  it('sent again it says what holds by then: the payment that it took may be another’s, or nobody’s', async () => {
-    const s = await scene(make)
-    await orphan(s)
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
+  it('sent again it says what holds by then: the payment that it took may be another’s, or nobody’s', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: 'q' }))
     expect(await s.resolve(successor, 'dead')).toBe('opened')
     await s.advance(s.leaseMs)
     const other = s.call('other', { key: null, payment: 'q' })
@@ -162,18 +125,14 @@ export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore):
     expect(await s.resolve(successor, 'dead')).toBe('moved')
   })
 
-  it('sent again without a payment it says what it said', async () => {
-    const s = await scene(make)
-    await orphan(s)
-    const successor = s.call('successor', { payment: null })
-    await s.open(successor)
+  it('sent again without a payment it says what it said', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: null }))
     expect(await s.resolve(successor, 'dead')).toBe('opened')
     expect(await s.resolve(successor, 'dead')).toBe('opened')
   })
 
-  it('a payment that its holder completed is not taken again, even where it is presented again and a node calls it dead', async () => {
-    const s = await scene(make)
-    const dead = await orphan(s)
+  it('a payment that its holder completed is not taken again, even where it is presented again and a node calls it dead', async s => {
+    const dead = await s.orphan()
     const successor = { ...dead, token: 'successor' }
     await s.open(successor)
     await s.close(dead, 'complete')
@@ -184,7 +143,7 @@ export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore):
   it('a verdict on a payment that the store forgot changes no payment, nor what has taken it since', async () => {
     for (const verdict of ['found', 'dead'] as const) {
       for (const taken of [false, true]) {
-        const s = await scene(make)
+        const s = await fresh()
         const dead = s.call('dead')
         await s.open(dead)
         await s.record(dead, 'owed', { paymentTtlMs: s.leaseMs })
@@ -200,8 +159,7 @@ export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore):
     }
   })
 
-  it('moved: also where the store forgot the recorded payment, and the presented one is another’s', async () => {
-    const s = await scene(make)
+  it('moved: also where the store forgot the recorded payment, and the presented one is another’s', async s => {
     const dead = s.call('dead')
     await s.open(dead)
     await s.record(dead, 'never paid for', { paymentTtlMs: s.leaseMs })
@@ -213,11 +171,9 @@ export function resolveCases({ expect, it }: TestRunner, make: MakeChargeStore):
     expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
   })
 
-  it('a payment that its holder completed stays spent, even where a node calls it dead', async () => {
-    const s = await scene(make)
-    const dead = await orphan(s)
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
+  it('a payment that its holder completed stays spent, even where a node calls it dead', async s => {
+    const successor = await s.adopted(s.call('successor', { payment: 'q' }))
+    const dead = s.call('dead')
     await s.close(dead, 'complete')
     await s.resolve(successor, 'dead')
     expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })

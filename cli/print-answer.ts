@@ -5,7 +5,7 @@ import { isJson, mediaTypeOf } from '../src/app/client/http-exchange.js'
 import type { ShownWindow } from '../src/app/client/payments.js'
 import { outcomeOfResult } from '../src/app/client/result-types.js'
 import type { CallResult } from '../src/client.js'
-import { jsonIn } from '../src/domain/json-depth.js'
+import { jsonIn } from '../src/domain/json.js'
 import { json, note, printable, withoutControls, written } from './output.js'
 import { indented, onOneLine } from './shown-json.js'
 

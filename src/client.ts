@@ -37,7 +37,6 @@ export type { StreamOptions, StreamResult } from './app/client/stream.js'
 export type { StreamEvent } from './app/client/stream-events.js'
 export type { Balance } from './app/client/wallet.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
-export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/agent-registry.js'
 export { SvcError } from './domain/errors.js'
 export type { Manifest, ManifestEndpoint, ManifestSignature, ManifestX402 } from './domain/manifest.js'
 export {
@@ -52,8 +51,9 @@ export {
   type PublicNetwork,
   USDC_ASSET_ID,
 } from './domain/network.js'
+export { priceOf } from './domain/quote-for-display.js'
 export type { BazaarResource } from './domain/read-bazaar-index.js'
-export { priceOf } from './domain/usd-price-for-display.js'
+export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registered-agent.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { Registry } from './ports/agent-registry.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'

@@ -40,8 +40,17 @@ export type {
   PriceFunction,
   ReadBody,
 } from './domain/endpoint.js'
-export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-limits.js'
-export type { DescribedSchema, EndpointSchema, EndpointSchemas } from './domain/endpoint-schemas.js'
+export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-options.js'
+export type {
+  DescribedSchema,
+  EndpointSchema,
+  EndpointSchemas,
+  StandardIssue,
+  StandardProperties,
+  StandardResult,
+  StandardSchema,
+  WriteJsonSchema,
+} from './domain/endpoint-schemas.js'
 // The drawings that run
 export {
   type Charged,
@@ -58,15 +67,7 @@ export { paymentMachine } from './domain/machines/payment.machine.js'
 export { shutdownMachine } from './domain/machines/shutdown.machine.js'
 export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
-export type { Merchant } from './domain/merchant.js'
-export type { QuoteExtra } from './domain/quote-extra.js'
-export type {
-  StandardIssue,
-  StandardProperties,
-  StandardResult,
-  StandardSchema,
-  WriteJsonSchema,
-} from './domain/standard-schema.js'
+export type { Merchant, QuoteExtra } from './domain/quote-fields.js'
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { Subscription } from './domain/subscription-terms.js'

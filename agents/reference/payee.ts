@@ -1,9 +1,9 @@
 /** What is known of an address that wants to be paid. */
 
 import { isValidAddress } from '../../src/adapters/algorand/address.js'
-import { cardUrlOf } from '../../src/domain/agent-registry.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { CAIP2, type PublicNetwork, publicNetworkOf } from '../../src/domain/network.js'
+import { cardUrlOf } from '../../src/domain/registered-agent.js'
 import { type BazaarResource, listBazaar } from '../../src/index.js'
 import type { Registry } from '../../src/ports/agent-registry.js'
 import type { ChainReader, Listed } from './chain/chain-reader.js'

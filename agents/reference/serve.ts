@@ -1,7 +1,8 @@
 /** The reference agent as it is deployed: everything it needs to know is in the environment. */
-import type { RegistryIdentity } from '../../src/domain/agent-registry.js'
+
 import { isPublicNetwork } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
+import type { RegistryIdentity } from '../../src/domain/registered-agent.js'
 import { type Network, networkFrom, SvcError, type SvcServer, serve } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { BASE_PATH, referenceAgent } from './agent.js'

@@ -7,8 +7,8 @@ import { endLines, failedAfter, type PaymentEnd, type ShownWindow } from '../../
 import { outcomeOfResult } from '../../src/app/client/result-types.js'
 import type { CallResult, Network, StreamResult } from '../../src/client.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { quotedNetworks } from '../../src/domain/quoted-networks.js'
-import { shellWord } from '../../src/domain/shell-word.js'
+import { quotedNetworks } from '../../src/domain/quote-for-display.js'
+import { shellWord } from '../../src/domain/strangers-text.js'
 import { isRecord } from '../../src/domain/x402.js'
 import {
   methodArgument,

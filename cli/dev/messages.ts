@@ -1,7 +1,7 @@
 /** The messages of `svc dev`. The agent prints its own output too; these lines are true whatever it prints. */
 import type { ManifestEndpoint } from '../../src/client.js'
 import { formatUsd } from '../../src/domain/money.js'
-import { shellWord } from '../../src/domain/shell-word.js'
+import { shellWord } from '../../src/domain/strangers-text.js'
 import { windowShown } from '../../src/domain/subscription-terms.js'
 import { printable, styled } from '../output.js'
 import type { CallReport, FailureReport } from './announce.js'

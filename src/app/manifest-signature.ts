@@ -1,8 +1,8 @@
 /** Signed manifests: a proof that the owner of an address vouches for the whole content, wherever the manifest was found. */
 import { verifySignature } from '#platform'
 import { decodeAddress } from '../adapters/algorand/address.js'
-import { fromBase64, toBase64 } from '../domain/base64.js'
-import { canonicalJson } from '../domain/canonical-json.js'
+import { fromBase64, toBase64 } from '../domain/bytes.js'
+import { canonicalJson } from '../domain/json.js'
 import type { Manifest, ManifestSignature } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'

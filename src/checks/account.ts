@@ -1,9 +1,9 @@
 /** Whether an address can be paid in USDC. */
 import { isValidAddress } from '../adapters/algorand/address.js'
 import type { Algod } from '../adapters/algorand/node-clients.js'
-import { isAddress } from '../domain/address.js'
 import { formatUsd } from '../domain/money.js'
 import type { NetworkFacts } from '../domain/network.js'
+import { isAddress } from '../domain/strangers-text.js'
 import { type Finding, failed, ok, quoted } from './finding.js'
 
 export function payToCheck(check: string, address: string): Finding {

@@ -5,13 +5,13 @@
 import { isIP } from 'node:net'
 import { isValidAddress } from '../adapters/algorand/address.js'
 import { isPublicAddress } from '../adapters/outbound/public-addresses.js'
-import { textFromBase64 } from '../domain/base64.js'
 import { type BazaarDeclaration, unlistable } from '../domain/bazaar-declaration.js'
-import { deeperThan } from '../domain/json-depth.js'
+import { textFromBase64 } from '../domain/bytes.js'
+import { deeperThan } from '../domain/json.js'
 import { parseBaseUnits } from '../domain/money.js'
 import { type NetworkFacts, networkOf } from '../domain/network.js'
-import { isLabel, TAGS_MAX } from '../domain/service-metadata.js'
-import { isPaid } from '../domain/usd-price-for-display.js'
+import { isLabel, TAGS_MAX } from '../domain/quote-fields.js'
+import { isPaid } from '../domain/quote-for-display.js'
 import {
   decodeAnswerHeader,
   isRecord,

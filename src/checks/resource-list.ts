@@ -1,7 +1,8 @@
 /** Reads `/.well-known/x402` as an index does, and says what is wrong with it. */
-import { isAddress } from '../domain/address.js'
+
 import { parseBaseUnits } from '../domain/money.js'
 import { type NetworkFacts, networkOf } from '../domain/network.js'
+import { isAddress } from '../domain/strangers-text.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
 import { type Finding, failed, ok, quoted } from './finding.js'
 import { jsonAt } from './request.js'

@@ -3,11 +3,11 @@
  * both generations of clients: those of 0.3 read `url`, those of 1.0 read `supportedInterfaces`.
  */
 import type { AgentDef } from './agent.js'
-import type { RegistryIdentity } from './agent-registry.js'
 import type { EndpointDef } from './endpoint.js'
 import { priceShown } from './manifest.js'
 import { USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
+import type { RegistryIdentity } from './registered-agent.js'
 import { X402_VERSION } from './x402.js'
 
 export const DEFAULT_EXT_BASE = 'https://svc.example'

@@ -1,14 +1,19 @@
 /** An agent: who is paid, on which network, for which endpoints. */
-import { isAddress } from './address.js'
+
 import { type EndpointDef, endpoint } from './endpoint.js'
+import { formerNames } from './endpoint-options.js'
 import { SvcError, shown } from './errors.js'
-import { formerNames } from './former-names.js'
-import { checkedMerchant, type Merchant } from './merchant.js'
 import type { Network, NetworkName } from './network.js'
 import { networkFacts } from './network-definition.js'
 import { refuseUnknown } from './options.js'
-import { type QuoteExtra, quoteExtra } from './quote-extra.js'
-import { serviceMetadata } from './service-metadata.js'
+import {
+  checkedMerchant,
+  type Merchant,
+  type QuoteExtra,
+  quoteExtra,
+  serviceMetadata,
+} from './quote-fields.js'
+import { isAddress } from './strangers-text.js'
 
 /** The options of {@link defineAgent}. */
 export interface AgentOptions {

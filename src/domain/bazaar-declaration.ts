@@ -3,11 +3,10 @@
  * version 2): a schema of its calls, and one call that satisfies it.
  */
 
-import { requiredOnly, requiredTypes, withoutWords } from './abridged-schema.js'
 import { MEDIA_TYPE } from './body-type.js'
-import { embeddedAt, type Schema } from './embedded-schema.js'
 import type { EndpointDef, JSONSchema } from './endpoint.js'
 import { examplesOf } from './example-input.js'
+import { embeddedAt, requiredOnly, requiredTypes, type Schema, withoutWords } from './json-schema.js'
 import { isRecord } from './x402.js'
 
 export interface BazaarDeclaration {

@@ -1,14 +1,18 @@
 /** The definition of one paid route, checked when its module loads. */
 import { type BodyType, MEDIA_TYPE } from './body-type.js'
-import { type Lifecycle, lifecycleOf } from './deprecation.js'
-import { type EndpointLimits, limitsOf } from './endpoint-limits.js'
+import {
+  type EndpointLimits,
+  formerNames,
+  type Lifecycle,
+  lifecycleOf,
+  limitsOf,
+} from './endpoint-options.js'
 import { type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
-import { formerNames } from './former-names.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
 import { refuseUnknown } from './options.js'
-import { type QuoteExtra, quoteExtra } from './quote-extra.js'
+import { type QuoteExtra, quoteExtra } from './quote-fields.js'
 import { checkSubscription, type Subscription } from './subscription-terms.js'
 
 export type { BodyOf, JSONSchema } from './endpoint-schemas.js'

@@ -1,5 +1,4 @@
-import { deeperThan, JSON_DEPTH_MAX } from './json-depth.js'
-import { mayHoldUnusualNumbers, plainNumbers } from './json-numbers.js'
+import { deeperThan, JSON_DEPTH_MAX, mayHoldUnusualNumbers, plainNumbers } from './json.js'
 
 /** A handler's answer, rendered: it can be stored, replayed and sent without failing. */
 export interface Answer {

@@ -1,6 +1,6 @@
 /** The part of JSON-RPC 2.0 that the transports for agents need. */
-import { ENVELOPE_BOUNDS, isWithin } from './json-bounds.js'
-import type { Parsed } from './parsed.js'
+import { ENVELOPE_BOUNDS, isWithin } from './json.js'
+import type { Parsed } from './x402.js'
 import { isRecord } from './x402.js'
 
 export const PARSE_ERROR = -32700

@@ -14,7 +14,7 @@ import {
   type PublicNetwork,
   TESTNET,
 } from './network.js'
-import { isWebUrl } from './web-url.js'
+import { isWebUrl } from './strangers-text.js'
 import { isRecord } from './x402.js'
 
 type Refuse = (why: string) => never

@@ -1,5 +1,5 @@
 /** Networks of Algorand as values: every name that the protocol gives one, and what is paid with there. */
-import { fromBase64 } from './base64.js'
+import { fromBase64 } from './bytes.js'
 import { shown } from './errors.js'
 
 /** The public networks. On `testnet` USDC costs nothing. */

@@ -2,8 +2,8 @@
 
 import type { AgentDef } from './agent.js'
 import { MEDIA_TYPE } from './body-type.js'
-import { embeddedAt, type Schema } from './embedded-schema.js'
 import type { EndpointDef } from './endpoint.js'
+import { embeddedAt, type Schema } from './json-schema.js'
 import { priceShown } from './manifest.js'
 import { networkFacts } from './network-definition.js'
 import {

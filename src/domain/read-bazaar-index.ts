@@ -3,9 +3,8 @@
  * field that it understands, and skips an entry without an address, without terms, or nested too deep to be written again.
  * All text is from strangers.
  */
-import { JSON_DEPTH_MAX, nestsDeeperThan } from './json-depth.js'
-import { primitiveText } from './primitive-text.js'
-import { fitsUrl } from './web-url.js'
+import { JSON_DEPTH_MAX, nestsDeeperThan } from './json.js'
+import { fitsUrl, primitiveText } from './strangers-text.js'
 import { isRecord } from './x402.js'
 
 /** A paid resource, as a facilitator lists it. All text is from strangers. */

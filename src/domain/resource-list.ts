@@ -6,7 +6,7 @@ import type { AgentDef } from './agent.js'
 import type { EndpointDef, Method } from './endpoint.js'
 import { priceShown } from './manifest.js'
 import { networkFacts } from './network-definition.js'
-import type { QuoteExtra } from './quote-extra.js'
+import type { QuoteExtra } from './quote-fields.js'
 import { windowShown } from './subscription-terms.js'
 import { X402_VERSION } from './x402.js'
 

@@ -1,16 +1,14 @@
+import { textFromBase64, textToBase64 } from './bytes.js'
+import { ENVELOPE_BOUNDS, isWithin, type JsonBounds, jsonIn } from './json.js'
+import { parseBaseUnits } from './money.js'
+import { isIdOf, type NetworkFacts } from './network.js'
+
 /**
  * x402 version 2 on the wire: the challenge, the payment, the receipt, and the base64 JSON that carries them in
  * headers. Received values are `unknown` until a reader in this file has checked them.
  *
  * @see x402 v2
  */
-
-import { textFromBase64, textToBase64 } from './base64.js'
-import { ENVELOPE_BOUNDS, isWithin, type JsonBounds } from './json-bounds.js'
-import { jsonIn } from './json-depth.js'
-import { parseBaseUnits } from './money.js'
-import { isIdOf, type NetworkFacts } from './network.js'
-import type { Parsed } from './parsed.js'
 
 export const X402_VERSION = 2
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
@@ -205,3 +203,9 @@ export function oversizedPayment(where: string): Parsed<never> {
   const why = `${where} is larger than a payment can be: ${values} values, and ${characters} characters of text`
   return { kind: 'malformed', why }
 }
+
+/** Something that a request may carry: absent, read by the transport, or malformed. */
+export type Parsed<T> =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'malformed'; readonly why: string }
+  | { readonly kind: 'read'; readonly value: T }

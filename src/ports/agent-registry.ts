@@ -1,4 +1,4 @@
-import type { RegisteredAgent, RegistryApps, Score } from '../domain/agent-registry.js'
+import type { RegisteredAgent, RegistryApps, Score } from '../domain/registered-agent.js'
 
 /**
  * Reads the on-chain registry. Its records are what an agent registered, not a proof: an id is bound to a domain and

@@ -1,9 +1,8 @@
 import type { Answer } from '../domain/handler-answer.js'
 import type { ChargeFinal } from '../domain/machines/charge.machine.js'
-import type { Parsed } from '../domain/parsed.js'
 import type { PayerProof } from '../domain/sign-in-with-x.js'
 import type { Path } from '../domain/state-machine/run-machine.js'
-import type { PaymentPayload, PaymentRequired, Receipt } from '../domain/x402.js'
+import type { Parsed, PaymentPayload, PaymentRequired, Receipt } from '../domain/x402.js'
 
 /**
  * What every transport calls: one request in, one outcome out. It walks the charge machine, and has closed what the

@@ -1,4 +1,4 @@
-import { concatBytes } from '../domain/byte-arrays.js'
+import { concatBytes } from '../domain/bytes.js'
 
 /**
  * Reads the whole body of a web request or response.

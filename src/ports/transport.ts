@@ -1,4 +1,4 @@
-import type { Parsed } from '../domain/parsed.js'
+import type { Parsed } from '../domain/x402.js'
 import type { ChargeOutcome, ChargeRequest } from './charge.js'
 
 /**

@@ -1,9 +1,9 @@
 /** The registry, read from the boxes of one node. Promises: see the port. */
 
 import { type NodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
-import type { RegisteredAgent, RegistryApps, Score } from '../domain/agent-registry.js'
-import { fromBase64, toBase64 } from '../domain/base64.js'
-import { fitsUrl } from '../domain/web-url.js'
+import { fromBase64, toBase64 } from '../domain/bytes.js'
+import type { RegisteredAgent, RegistryApps, Score } from '../domain/registered-agent.js'
+import { fitsUrl } from '../domain/strangers-text.js'
 import { isRecord } from '../domain/x402.js'
 import type { Registry } from '../ports/agent-registry.js'
 import { systemClock } from '../ports/clock.js'

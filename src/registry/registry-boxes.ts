@@ -1,8 +1,8 @@
 /** The registry's boxes: raw names (a prefix and a key), ABI-encoded values. */
 
 import { decodeAddress, encodeAddress, PUBLIC_KEY_BYTES } from '../adapters/algorand/address.js'
-import type { RegisteredAgent, Score } from '../domain/agent-registry.js'
-import { concatBytes, equalBytes } from '../domain/byte-arrays.js'
+import { concatBytes, equalBytes } from '../domain/bytes.js'
+import type { RegisteredAgent, Score } from '../domain/registered-agent.js'
 
 /** A box's name has at most 64 bytes. A longer one cannot be registered. */
 const NAME_BYTES_MAX = 64

@@ -1,6 +1,6 @@
 /** The registry's applications for readers: boxes, and the routes by which a node shows them. */
 
-import type { RegisteredAgent, Score } from '../domain/agent-registry.js'
+import type { RegisteredAgent, Score } from '../domain/registered-agent.js'
 import {
   addressBox,
   agentBox,

@@ -3,9 +3,8 @@ import { algodClient } from '../adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../adapters/algorand/payment-signer.js'
 import { signingKeyFromSeed } from '../adapters/algorand/signing-keys.js'
 import { SvcError } from '../domain/errors.js'
-import { IDEMPOTENCY_KEY_HEADER } from '../domain/idempotency-key.js'
+import { IDEMPOTENCY_KEY_HEADER, PAYMENT_IDENTIFIER, withIdentifier } from '../domain/idempotency-key.js'
 import type { NetworkFacts } from '../domain/network.js'
-import { PAYMENT_IDENTIFIER, withIdentifier } from '../domain/payment-identifier.js'
 import {
   decodeAnswerHeader,
   encodeHeader,

@@ -4,7 +4,7 @@
  */
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { withIdentifier } from '../../src/domain/payment-identifier.js'
+import { withIdentifier } from '../../src/domain/idempotency-key.js'
 import { emptiedRedis } from '../support/emptied-redis.js'
 import { heldFacilitator } from '../support/held-facilitator.js'
 import {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ajvValidator } from '../../src/adapters/validation/ajv.js'
 import { isPlainSequence, linearPattern } from '../../src/adapters/validation/linear-pattern.js'
-import { canonicalJson } from '../../src/domain/canonical-json.js'
+import { canonicalJson } from '../../src/domain/json.js'
 import { defineEndpoint, type JSONSchema } from '../../src/index.js'
 
 const BODY_BYTES_MAX = 1_048_576

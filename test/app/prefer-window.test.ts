@@ -4,12 +4,8 @@ import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { admit } from '../../src/app/charge/effects/admit.js'
 import { ownedBy, ownerOf, windowId } from '../../src/app/charge/owners.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
+import { declaredIdentifier, PAYMENT_IDENTIFIER, withIdentifier } from '../../src/domain/idempotency-key.js'
 import { TESTNET } from '../../src/domain/network.js'
-import {
-  declaredIdentifier,
-  PAYMENT_IDENTIFIER,
-  withIdentifier,
-} from '../../src/domain/payment-identifier.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import { perMinute } from '../../src/ports/counters.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../src/ports/subscriptions.js'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { declaredIdentifier } from '../../src/domain/payment-identifier.js'
+import { declaredIdentifier } from '../../src/domain/idempotency-key.js'
 import { defineEndpoint } from '../../src/index.js'
 import {
   ANSWER,

@@ -1,8 +1,8 @@
 /** The command line: results on stdout, everything else on stderr, one line and a code for what fails. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { declaredIdentifier } from '../../src/domain/idempotency-key.js'
 import { ALGORAND_TESTNET, TESTNET } from '../../src/domain/network.js'
-import { declaredIdentifier } from '../../src/domain/payment-identifier.js'
 import { ANSWER, failure, honest, marketForFile, PRICE, quote, type Script } from '../client/market.js'
 import { gate } from '../support/gate.js'
 import { ended, firstLine, start, svc } from './run.js'

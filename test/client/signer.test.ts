@@ -8,7 +8,7 @@ import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import * as browser from '../../src/adapters/platform/browser.js'
 import { sha512_256, verifySignature } from '../../src/adapters/platform/node.js'
 import { type GroupSigner, type Signer, SvcClient } from '../../src/client.js'
-import { fromBase64, textFromBase64, textToBase64, toBase64 } from '../../src/domain/base64.js'
+import { fromBase64, textFromBase64, textToBase64, toBase64 } from '../../src/domain/bytes.js'
 import { honest, marketForFile, PRICE } from './market.js'
 
 const market = marketForFile()

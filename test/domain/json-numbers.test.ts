@@ -1,9 +1,8 @@
 /** Two bodies have one hash only where the handler sees one value. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson } from '../../src/domain/canonical-json.js'
 import { contentOf } from '../../src/domain/handler-answer.js'
-import { mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../src/domain/json-numbers.js'
+import { canonicalJson, mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../src/domain/json.js'
 
 const read = (text: string): unknown => {
   const value: unknown = JSON.parse(text)

@@ -13,7 +13,7 @@ import {
   isPaymentIdentifier,
   PAYMENT_IDENTIFIER,
   withIdentifier,
-} from '../../src/domain/payment-identifier.js'
+} from '../../src/domain/idempotency-key.js'
 
 const ID = 'pay_7d5d747be160e280504c099d984bcfe0'
 const carrying = (extension: unknown) => ({ extensions: { [PAYMENT_IDENTIFIER]: extension } })

@@ -5,8 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/domain/agent.js'
 import { endpoint } from '../../src/domain/endpoint.js'
-import { merchantExtension } from '../../src/domain/merchant.js'
-import { quotedService, quotedTags } from '../../src/domain/service-metadata.js'
+import { merchantExtension, quotedService, quotedTags } from '../../src/domain/quote-fields.js'
 import { refusedWith } from './refusal.js'
 
 const work = { name: 'work', price: '$0.01', handler: () => 1 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { domainToASCII } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { cardUrlOf, hostOf, matching, type RegisteredAgent } from '../../src/domain/agent-registry.js'
+import { cardUrlOf, hostOf, matching, type RegisteredAgent } from '../../src/domain/registered-agent.js'
 import {
   AGENT_BOXES,
   addressBox,

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { isReservedCode } from '../../src/domain/call-errors.js'
 import { OUTCOMES } from '../../src/domain/machines/charge.machine.js'
-import { isReservedCode } from '../../src/domain/reserved-error-codes.js'
 import { ROOT } from '../cli/project-folder.js'
 
 const free = (codes: readonly string[]) => codes.filter(code => !isReservedCode(code))

@@ -2,7 +2,7 @@
 import { formatSIWSMessage, parseSIWxHeader } from '@x402/extensions/sign-in-with-x'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { textToBase64 } from '../../src/domain/base64.js'
+import { textToBase64 } from '../../src/domain/bytes.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import {
   checkProof,

@@ -10,8 +10,8 @@ import {
   readRpc,
   TASK_NOT_FOUND,
 } from '../../domain/json-rpc.js'
-import type { Parsed } from '../../domain/parsed.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
+import type { Parsed } from '../../domain/x402.js'
 import { isRecord, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
 import { TASK_BY_METHOD } from './task-rendering.js'
 

@@ -4,8 +4,8 @@
  * @see https://developer.algorand.org/docs/get-details/encoding/#address
  */
 import { sha512_256 } from '#platform'
-import { isAddress } from '../../domain/address.js'
-import { concatBytes, equalBytes } from '../../domain/byte-arrays.js'
+import { concatBytes, equalBytes } from '../../domain/bytes.js'
+import { isAddress } from '../../domain/strangers-text.js'
 import { decodeBase32, encodeBase32 } from './base32.js'
 
 export const PUBLIC_KEY_BYTES = 32

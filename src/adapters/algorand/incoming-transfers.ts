@@ -1,5 +1,5 @@
 /** The transfers to an account, read from an indexer. Audits use it, so it may be slow. */
-import { textFromBase64 } from '../../domain/base64.js'
+import { textFromBase64 } from '../../domain/bytes.js'
 import { isRecord } from '../../domain/x402.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
 import {

@@ -1,7 +1,7 @@
 /** The group of a payment and, before it, the sponsor's transaction, ready to be signed. */
 
 import { sha512_256 } from '#platform'
-import { concatBytes } from '../../domain/byte-arrays.js'
+import { concatBytes } from '../../domain/bytes.js'
 import { SdkError } from '../../domain/errors.js'
 import { X402_VERSION } from '../../domain/x402.js'
 import { encodeBase32 } from './base32.js'

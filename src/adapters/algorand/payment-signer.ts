@@ -3,8 +3,7 @@
  * payment of zero from the sponsor to itself stands before the payment and carries both fees.
  */
 import { verifySignature } from '#platform'
-import { toBase64 } from '../../domain/base64.js'
-import { concatBytes } from '../../domain/byte-arrays.js'
+import { concatBytes, toBase64 } from '../../domain/bytes.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts, otherThan } from '../../domain/network.js'

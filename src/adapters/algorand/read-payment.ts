@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { AssetTransferTransactionFields, EncodedMultisig, SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
-import { concatBytes, equalBytes } from '../../domain/byte-arrays.js'
+import { concatBytes, equalBytes } from '../../domain/bytes.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import { encodeAddress } from './address.js'

@@ -3,8 +3,9 @@
  * facilitator's own spelling; no signature covers these fields. The payment's id stays here: with the payment it opens the
  * answer. All other fields stay as the payer sent them.
  */
+
+import { withoutIdentifier } from '../../domain/idempotency-key.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
-import { withoutIdentifier } from '../../domain/payment-identifier.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 
 /**

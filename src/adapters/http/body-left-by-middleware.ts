@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { BodyType } from '../../domain/body-type.js'
-import { NumberOverflow } from '../../domain/json-numbers.js'
-import type { Parsed } from '../../domain/parsed.js'
+import { NumberOverflow } from '../../domain/json.js'
+import type { Parsed } from '../../domain/x402.js'
 import { malformed, parseBody, parseText, TOO_DEEP } from './read-request.js'
 import { type BodyReading, HttpError, tooLarge } from './route.js'
 

@@ -1,6 +1,6 @@
 /** A request as runtimes with `fetch` have it: Bun, Deno, Workers, and frameworks such as Hono and Next. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Parsed } from '../../domain/parsed.js'
+import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
 import type { BodyShare } from './body-memory-limit.js'
 import { parseBody } from './read-request.js'

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Context } from 'koa'
-import type { Parsed } from '../../domain/parsed.js'
+import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
 import { systemClock } from '../../ports/clock.js'
 import { type BodyHolder, leftBody } from './body-left-by-middleware.js'

@@ -1,6 +1,7 @@
 /** How HTTP answers each final state of a call, by the kind of its outcome. */
+
+import { unwritten } from '../../domain/call-errors.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
-import { unwritten } from '../../domain/unwritten-answer-error.js'
 import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'
 import { type ChargeOutcome, retryAfterSeconds } from '../../ports/charge.js'
 import { errorBody, jsonReply, jsonTextReply, type Reply } from './route.js'

@@ -1,6 +1,7 @@
 /** The routes of one paid endpoint: each reads the request, walks the charge machine, and returns the reply. */
-import type { Lifecycle } from '../../domain/deprecation.js'
+
 import type { EndpointDef, Method } from '../../domain/endpoint.js'
+import type { Lifecycle } from '../../domain/endpoint-options.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'

@@ -6,10 +6,16 @@ import { parse } from 'node:querystring'
 import secureJson from 'secure-json-parse'
 import type { BodyType } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
-import { deeperThan, jsonIn, RECEIVED_DEPTH_MAX } from '../../domain/json-depth.js'
-import { mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../domain/json-numbers.js'
-import type { Parsed } from '../../domain/parsed.js'
+import {
+  deeperThan,
+  jsonIn,
+  mayHoldUnusualNumbers,
+  NumberOverflow,
+  plainNumbers,
+  RECEIVED_DEPTH_MAX,
+} from '../../domain/json.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
+import type { Parsed } from '../../domain/x402.js'
 import {
   decodeHeader,
   oversizedPayment,

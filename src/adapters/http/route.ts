@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { BodyType } from '../../domain/body-type.js'
-import type { Parsed } from '../../domain/parsed.js'
+import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { BodyShare } from './body-memory-limit.js'

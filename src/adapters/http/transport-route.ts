@@ -1,7 +1,7 @@
 /** The route of a transport: HTTP around a protocol that does not depend on it. */
 
-import type { Parsed } from '../../domain/parsed.js'
-import { unwritten } from '../../domain/unwritten-answer-error.js'
+import { unwritten } from '../../domain/call-errors.js'
+import type { Parsed } from '../../domain/x402.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import { chargeReplyHeaders } from './outcome-to-reply.js'

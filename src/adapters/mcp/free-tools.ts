@@ -1,7 +1,7 @@
 /** Free tools: what this agent sells, and which other agents exist. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
-import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/agent-registry.js'
 import type { NetworkKey } from '../../domain/network.js'
+import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/registered-agent.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import type { Logger } from '../../ports/logger.js'
 import { errorResult, objectResult } from './tool-result-content.js'

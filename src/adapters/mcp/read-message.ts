@@ -1,6 +1,6 @@
 /** Reads a message before the MCP library sees it, which then sees only what is small. */
 import { type RpcRequest, readRpc } from '../../domain/json-rpc.js'
-import type { Parsed } from '../../domain/parsed.js'
+import type { Parsed } from '../../domain/x402.js'
 import { isRecord } from '../../domain/x402.js'
 import { PAYMENT_META } from './outcome-to-tool-result.js'
 import type { ToolCall } from './tool-server.js'

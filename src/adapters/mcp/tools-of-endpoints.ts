@@ -1,9 +1,9 @@
 /** Makes a tool for each listed endpoint: its name, its schema in MCP's form, and how its arguments become an input. */
 import type { Tool } from '@modelcontextprotocol/server'
 import { messageSchema } from '../../domain/body-type.js'
-import { embeddedAt, type Schema } from '../../domain/embedded-schema.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
+import { embeddedAt, type Schema } from '../../domain/json-schema.js'
 import { priceShown } from '../../domain/manifest.js'
 import { windowShown } from '../../domain/subscription-terms.js'
 import { isRecord } from '../../domain/x402.js'

@@ -16,8 +16,8 @@ import {
   type RpcError,
   RpcRefusal,
 } from '../../domain/json-rpc.js'
-import type { Parsed } from '../../domain/parsed.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
+import type { Parsed } from '../../domain/x402.js'
 import { isRecord, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import {

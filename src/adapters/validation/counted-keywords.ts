@@ -8,7 +8,7 @@
  * replaced.
  */
 import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt, Name, str } from 'ajv'
-import { escapePointer } from '../../domain/json-numbers.js'
+import { escapePointer } from '../../domain/json.js'
 import { SlowSchema } from '../../ports/input-validator.js'
 import { identityOf, STEPS_A_CHARACTER, spend } from './check-steps.js'
 import { slownessOf } from './linear-pattern.js'

@@ -1,6 +1,7 @@
 /** Checks by a library's own schema. Its time and its patterns are the library's: none of this folder's bounds apply. */
-import { escapePointer } from '../../domain/json-numbers.js'
-import type { StandardIssue, StandardResult, StandardSchema } from '../../domain/standard-schema.js'
+
+import type { StandardIssue, StandardResult, StandardSchema } from '../../domain/endpoint-schemas.js'
+import { escapePointer } from '../../domain/json.js'
 import type { Checked, InputCheck, InvalidInput } from '../../ports/input-validator.js'
 
 /** Libraries quote the value that they refuse, and a stranger's value may be a megabyte. */

@@ -1,9 +1,9 @@
 /** Turns the record of a finished call into its outcome. A transport then renders the outcome. */
 
-import { cutText } from '../../domain/cut-text.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { type ChargeDrawing, type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { Walked } from '../../domain/state-machine/run-machine.js'
+import { cutText } from '../../domain/strangers-text.js'
 import type { Receipt } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'

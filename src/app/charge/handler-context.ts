@@ -1,7 +1,8 @@
 /** What a handler gets beside its input: the payment, a signal, and a log for its caller. */
-import { cutText } from '../../domain/cut-text.js'
+
 import type { HandlerContext } from '../../domain/endpoint.js'
 import { parseBaseUnits, usdNumber } from '../../domain/money.js'
+import { cutText } from '../../domain/strangers-text.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 

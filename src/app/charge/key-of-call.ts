@@ -1,5 +1,5 @@
 /** The idempotency key of a call, from the two places that can name it: the header and the payment. */
-import { identifierIn } from '../../domain/payment-identifier.js'
+import { identifierIn } from '../../domain/idempotency-key.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Rules } from './charge-deps.js'

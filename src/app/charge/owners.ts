@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto'
 import { callerNetwork } from '../../domain/caller-network.js'
-import { canonicalJson } from '../../domain/canonical-json.js'
+import { canonicalJson } from '../../domain/json.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import { NO_ADDRESS } from '../../ports/charge.js'

@@ -4,8 +4,7 @@
  */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
-import { type QuoteExtra, windowFields } from '../../domain/quote-extra.js'
-import { quotedTags, type ServiceMetadata } from '../../domain/service-metadata.js'
+import { type QuoteExtra, quotedTags, type ServiceMetadata, windowFields } from '../../domain/quote-fields.js'
 import { declaredSignIn, SIGN_IN_WITH_X } from '../../domain/sign-in-with-x.js'
 import {
   encodeHeader,

@@ -1,7 +1,7 @@
 /** One call, paid where it asks to be paid. `call` and `stream` differ only in what they do with the answer's body. */
 import { SvcError } from '../../domain/errors.js'
 import { usdNumber } from '../../domain/money.js'
-import { isForWindow } from '../../domain/usd-price-for-display.js'
+import { isForWindow } from '../../domain/quote-for-display.js'
 import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest, RequestOptions } from './build-request.js'

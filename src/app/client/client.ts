@@ -1,7 +1,7 @@
 /** The paying client: it asks, reads the price, checks it against its limits, signs exactly that price, and calls again. */
 import type { Manifest } from '../../domain/manifest.js'
 import { usdNumber } from '../../domain/money.js'
-import { priceOf } from '../../domain/usd-price-for-display.js'
+import { priceOf } from '../../domain/quote-for-display.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'

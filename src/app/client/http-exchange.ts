@@ -3,9 +3,10 @@
  * payment, a subscription key, the caller's own headers) is meant for the address that was named. Replies are bounded in time and in
  * bytes.
  */
-import { cutText } from '../../domain/cut-text.js'
+
 import { SdkError } from '../../domain/errors.js'
-import { jsonIn } from '../../domain/json-depth.js'
+import { jsonIn } from '../../domain/json.js'
+import { cutText } from '../../domain/strangers-text.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/read-web-body.js'

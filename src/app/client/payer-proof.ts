@@ -3,7 +3,7 @@
  * payer, who signs a short text besides: x402's extension `sign-in-with-x`. The text names the payment and the origin that is
  * called, and no other payment and no other seller can be asked with it.
  */
-import { toBase64 } from '../../domain/base64.js'
+import { toBase64 } from '../../domain/bytes.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import {
   proofBytes,

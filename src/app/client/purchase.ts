@@ -3,8 +3,7 @@
  * makes it sign a second payment. What comes of it is an answer with what it bought, or the error that says what became of the money.
  */
 import { SdkError } from '../../domain/errors.js'
-import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
-import { withIdentifier } from '../../domain/payment-identifier.js'
+import { IDEMPOTENCY_KEY_HEADER, withIdentifier } from '../../domain/idempotency-key.js'
 import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequired } from '../../domain/x402.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import { randomId } from '../../ports/random.js'

@@ -1,11 +1,10 @@
 /** Reads a 402: what the seller asks, which entry this client pays, what the call would cost. */
 import { isValidAddress } from '../../adapters/algorand/address.js'
 import { SdkError, type SvcError, shown } from '../../domain/errors.js'
+import { PAYMENT_IDENTIFIER } from '../../domain/idempotency-key.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
-import { PAYMENT_IDENTIFIER } from '../../domain/payment-identifier.js'
-import { quotedNetworks } from '../../domain/quoted-networks.js'
-import { isForWindow, isPaid } from '../../domain/usd-price-for-display.js'
+import { isForWindow, isPaid, quotedNetworks } from '../../domain/quote-for-display.js'
 import {
   decodeAnswerHeader,
   isRecord,

@@ -2,8 +2,9 @@
  * The window that a payment bought: as the quote had it, and what its seller says of it in the head of its answers. What the seller
  * says in addition is no part of the sale.
  */
-import { readPeriodMs } from '../../domain/subscription-period.js'
-import { isForWindow } from '../../domain/usd-price-for-display.js'
+
+import { isForWindow } from '../../domain/quote-for-display.js'
+import { readPeriodMs } from '../../domain/subscription-terms.js'
 import type { Clock } from '../../ports/clock.js'
 import { type Charged, isOfEarlierPayment } from './charge-evidence.js'
 import { resourceIn, type SelectedRequirements, type Wanted } from './read-quote.js'

@@ -1,6 +1,6 @@
 /** Reads server-sent events out of bytes, as the HTML standard says (section 9.2.6). The parser is eventsource-parser. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { jsonIn } from '../../domain/json-depth.js'
+import { jsonIn } from '../../domain/json.js'
 
 /** One server-sent event. */
 export interface StreamEvent<T = unknown> {

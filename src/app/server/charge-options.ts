@@ -10,8 +10,8 @@ import {
   positive,
   type ReadOptions,
 } from '../../domain/options.js'
-import { readPeriodMs } from '../../domain/subscription-period.js'
-import { isWebUrl } from '../../domain/web-url.js'
+import { isWebUrl } from '../../domain/strangers-text.js'
+import { readPeriodMs } from '../../domain/subscription-terms.js'
 import type { Rules } from '../charge/charge-deps.js'
 import type { ADVANCED_OPTIONS } from './advanced-options.js'
 

@@ -1,6 +1,5 @@
 /** The options of `serve`, `createServer` and `createHandler`, and the table by which all are read, checked and counted. */
 import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
-import type { RegistryIdentity } from '../../domain/agent-registry.js'
 import { shown } from '../../domain/errors.js'
 import type { Network, NetworkName } from '../../domain/network.js'
 import {
@@ -15,6 +14,7 @@ import {
   type ReadOptions,
   whole,
 } from '../../domain/options.js'
+import type { RegistryIdentity } from '../../domain/registered-agent.js'
 import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Counters } from '../../ports/counters.js'

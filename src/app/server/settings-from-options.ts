@@ -1,11 +1,11 @@
 /** The settings of a server: its options, read by their table, and what follows from several of them together. */
 import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
-import { isAddress } from '../../domain/address.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { SvcError } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import { invalid, readOptions } from '../../domain/options.js'
+import { isAddress } from '../../domain/strangers-text.js'
 import { perMinute } from '../../ports/counters.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import { rulesOf } from './charge-options.js'

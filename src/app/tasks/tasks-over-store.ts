@@ -3,7 +3,7 @@
  * id: whoever reads the store can neither pay a task nor read an input or an answer.
  */
 import { callerNetwork } from '../../domain/caller-network.js'
-import { canonicalJson } from '../../domain/canonical-json.js'
+import { canonicalJson } from '../../domain/json.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import { NO_ADDRESS } from '../../ports/charge.js'
 import type { PaidBy, QuotedCall, TaskStore, Tasks } from '../../ports/tasks.js'

@@ -3,7 +3,7 @@
  * second time only where they differ. Of a journal and a chain of any length it keeps 16 to 32 bytes for each payment.
  */
 
-import { STREAM_TIMEOUT_MAX_MS } from '../../domain/endpoint-limits.js'
+import { STREAM_TIMEOUT_MAX_MS } from '../../domain/endpoint-options.js'
 import { SvcError } from '../../domain/errors.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import type { EndedCall } from '../../ports/call-observer.js'

@@ -1,8 +1,9 @@
-/** Reads a price in USD as a number, for people and dashboards, never for payment. */
+/** Reads a quote for people and dashboards, never for payment: its price as a number, and its networks by their names. */
+import { shown } from './errors.js'
 import { parseBaseUnits, usdNumber, usdToBaseUnits } from './money.js'
 import { type Network, type NetworkFacts, networkOf, USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
-import { primitiveText } from './primitive-text.js'
+import { primitiveText } from './strangers-text.js'
 import { isRecord, X402_VERSION } from './x402.js'
 
 const USDC_IDS: ReadonlySet<string> = new Set(Object.values(USDC_ASSET_ID).map(String))
@@ -83,3 +84,13 @@ function usdOf(price: string): number | null {
     return null
   }
 }
+
+/** The networks of a quote, as people call them. An unknown one is a stranger's text, and shortened. */
+export function quotedNetworks(accepts: readonly unknown[], own: NetworkFacts | undefined): string[] {
+  const ids = accepts.flatMap(entry =>
+    isRecord(entry) && typeof entry.network === 'string' ? [entry.network] : [],
+  )
+  return [...new Set(ids.map(id => networkOf(id, own)?.name ?? shown(id)))].slice(0, NETWORKS_SHOWN_MAX)
+}
+
+const NETWORKS_SHOWN_MAX = 5

@@ -1,0 +1,166 @@
+/** What a seller adds to a quote: fields in `accepts[].extra`, how indexes show the service, and who sells. */
+import { shown } from './errors.js'
+import { refuseUnknown } from './options.js'
+import { isWebUrl } from './strangers-text.js'
+import type { Subscription } from './subscription-terms.js'
+import { isRecord } from './x402.js'
+
+/**
+ * Fields that a seller adds to `accepts[].extra` of a quote. A facilitator gets them too, when it verifies and when it
+ * settles: an index that counts payments by such a field reads it at settlement, and never afterwards.
+ *
+ * @example
+ * const extra = { tag: 'x402-global-challenge', weight: 2, beta: true }
+ */
+export type QuoteExtra = Readonly<Record<string, string | number | boolean>>
+
+/** What a quote says of the window that it sells, so that a payer knows what the price buys. */
+export interface WindowFields {
+  /** As the endpoint has it: `30d`. */
+  readonly subscriptionPeriod: string
+  /** How many calls the window has; absent where it has no count. */
+  readonly subscriptionCalls?: number
+}
+
+export function windowFields(sold: Subscription | undefined): WindowFields | undefined {
+  if (sold === undefined) return undefined
+  const { period, calls } = sold
+  return { subscriptionPeriod: period, ...(calls !== undefined && { subscriptionCalls: calls }) }
+}
+
+/** Names that have a meaning for payers, of x402 and its schemes and of {@link WindowFields}. */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...['feePayer', 'decimals', 'name', 'version', 'paymentFlow', 'assetTransferMethod'],
+  ...['subscriptionPeriod', 'subscriptionCalls'],
+])
+
+/** A checked copy; `undefined` where no field is set. */
+export function quoteExtra(given: unknown, refuse: (why: string) => never): QuoteExtra | undefined {
+  if (given === undefined) return undefined
+  if (!isRecord(given))
+    return refuse(`extra is an object of texts, numbers and booleans, not ${shown(given)}`)
+  const extra = { ...given }
+  for (const [name, value] of Object.entries(extra)) {
+    if (name === '') refuse('extra has a field without a name')
+    if (RESERVED.has(name)) refuse(`extra.${name} has a meaning for payers; choose another name`)
+    if (!isPlain(value)) refuse(`extra.${name} is text, a finite number or a boolean, not ${shown(value)}`)
+  }
+  return Object.keys(extra).length === 0 ? undefined : (Object.freeze(extra) as QuoteExtra)
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
+}
+
+/**
+ * How indexes show a seller's service: the fields `serviceName`, `tags` and `iconUrl` of a quote's `resource`. The bounds are
+ * those of `@x402/extensions` 2.26. Indexes leave out what does not fit, and `@x402/core`'s schema refuses the whole quote.
+ * Every quote of an agent has these two.
+ */
+export interface ServiceMetadata {
+  readonly serviceName?: string
+  readonly iconUrl?: string
+}
+
+export const TAGS_MAX = 5
+const LABEL = /^[\x20-\x7e]{1,32}$/
+
+/** Checked; `name` is the agent's, which is the service's too where it fits. */
+export function serviceMetadata(
+  { serviceName, iconUrl }: { readonly serviceName?: unknown; readonly iconUrl?: unknown },
+  name: string,
+  refuse: (why: string) => never,
+): ServiceMetadata {
+  if (serviceName !== undefined && !isLabel(serviceName))
+    return refuse(`serviceName is 1 to 32 printable ASCII characters, not ${shown(serviceName)}`)
+  if (iconUrl !== undefined && !isWebUrl(iconUrl))
+    return refuse(
+      `iconUrl is an absolute http or https URL of at most 2048 characters, not ${shown(iconUrl)}`,
+    )
+  return quotedService({ serviceName: serviceName ?? (isLabel(name) ? name : undefined), iconUrl })
+}
+
+type Given = { readonly [Field in keyof ServiceMetadata]: string | undefined }
+
+export function quotedService({ serviceName, iconUrl }: Given): ServiceMetadata {
+  return { ...(serviceName !== undefined && { serviceName }), ...(iconUrl !== undefined && { iconUrl }) }
+}
+
+/** What indexes take for a name or a tag. */
+export function isLabel(value: unknown): value is string {
+  return typeof value === 'string' && LABEL.test(value)
+}
+
+/** The tags that indexes show: the first five that fit, each once, whatever its case. */
+export function quotedTags(tags: readonly string[]): readonly string[] {
+  const byCase = new Map<string, string>()
+  for (const tag of tags) {
+    const key = tag.toLowerCase()
+    if (byCase.size < TAGS_MAX && isLabel(tag) && !byCase.has(key)) byCase.set(key, tag)
+  }
+  return [...byCase.values()]
+}
+
+/**
+ * The seller, as indexes list it.
+ *
+ * @example
+ * const merchant = {
+ *   name: 'Harbour Data',
+ *   website: 'https://harbour.example',
+ *   logo: 'https://harbour.example/logo.png',
+ *   categories: ['weather', 'shipping'],
+ * }
+ */
+export interface Merchant {
+  /** The seller's name. */
+  readonly name: string
+  /** The seller's web site, an absolute URL. @default none */
+  readonly website?: string
+  /** The address of a picture, an absolute URL. @default none */
+  readonly logo?: string
+  /** What the seller deals in, in words of the index. @default none */
+  readonly categories?: readonly string[]
+}
+
+const FIELDS = ['name', 'website', 'logo', 'categories']
+
+/** A checked copy; `undefined` where none is given. */
+export function checkedMerchant(given: unknown, refuse: (why: string) => never): Merchant | undefined {
+  if (given === undefined) return undefined
+  if (!isRecord(given)) return refuse(`merchant is { name, website, logo, categories }, not ${shown(given)}`)
+  refuseUnknown(given, FIELDS, 'merchant', refuse)
+  const { name, website, logo, categories } = given
+  if (!isText(name)) return refuse(`merchant.name is a text, not ${shown(name)}`)
+  for (const [field, url] of Object.entries({ website, logo })) {
+    if (url !== undefined && !isWebUrl(url))
+      refuse(`merchant.${field} is an absolute http or https URL, not ${shown(url)}`)
+  }
+  if (categories !== undefined && !(Array.isArray(categories) && categories.every(isText)))
+    refuse('merchant.categories is not a list of texts')
+  return Object.freeze({
+    name,
+    ...(website !== undefined && { website: website as string }),
+    ...(logo !== undefined && { logo: logo as string }),
+    ...(categories !== undefined && { categories: Object.freeze([...(categories as string[])]) }),
+  })
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+const TEXT = { type: 'string' } as const
+const URI = { type: 'string', format: 'uri' } as const
+
+const SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  properties: { name: TEXT, website: URI, logo: URI, categories: { type: 'array', items: TEXT } },
+  required: ['name'],
+} as const
+
+/** The extensions of every 402 of this seller. Without one, an index reads the Open Graph tags of the origin's landing page. */
+export function merchantExtension(merchant: Merchant | undefined): Record<string, unknown> | undefined {
+  return merchant && { 'x402-merchant': { info: merchant, schema: SCHEMA } }
+}

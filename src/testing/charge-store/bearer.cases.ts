@@ -117,9 +117,7 @@ export function bearerCases({ expect, it, fresh }: Cases): void {
       ['b', 'two', 'q', 'forfeit'],
       ['c', 'three', 'r', 'complete'],
     ] as const) {
-      const call = s.call(token, { key, payment })
-      await s.open(call)
-      await s.record(call, token)
+      const call = await s.recorded(s.call(token, { key, payment }), token)
       const answerName = how === 'complete' ? 'none' : 'own'
       await s.store.close({ ...call, how, retentionMs: s.retentionMs, answerName })
     }

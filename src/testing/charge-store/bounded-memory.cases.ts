@@ -35,9 +35,7 @@ export function boundedMemoryCases({ expect, it }: Cases, max: number): void {
 
   it('what settles is never pushed out, and takes no room from calls at work', async s => {
     for (let at = 0; at < 2 * max; at++) {
-      const call = s.call('token', { key: `key-${at}`, payment: `p-${at}` })
-      await s.open(call)
-      await s.record(call)
+      await s.recorded(s.call('token', { key: `key-${at}`, payment: `p-${at}` }))
     }
     await s.advance(2 * s.leaseMs)
     for (let at = 0; at < 2 * max; at++) {
@@ -73,8 +71,7 @@ export function boundedMemoryCases({ expect, it }: Cases, max: number): void {
   it('answers of calls that a window covered push out none that was paid for', async s => {
     await complete(s, 'paid')
     for (let at = 0; at <= max; at++) {
-      const covered = s.call(`token-${at}`, { key: `covered-${at}`, payment: null })
-      await s.open(covered)
+      const covered = await s.opened(s.call(`token-${at}`, { key: `covered-${at}`, payment: null }))
       await s.close(covered, 'complete', 'served')
     }
     expect((await s.open(s.call('reader', { key: 'paid' }))).verdict).toBe('replayable')

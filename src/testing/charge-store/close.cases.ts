@@ -12,9 +12,7 @@ export function closeCases({ expect, it, fresh }: Cases): void {
   })
 
   it('an answer that comes with its completion is kept instead of the recorded one', async s => {
-    const a = s.call('a')
-    await s.open(a)
-    await s.record(a)
+    const a = await s.recorded(s.call('a'))
     await s.close(a, 'complete', 'the whole stream')
     expect(replayed(await s.open(s.call('b', { payment: 'b' })))).toBe('the whole stream')
   })
@@ -62,9 +60,7 @@ export function closeCases({ expect, it, fresh }: Cases): void {
     for (const how of ['release', 'complete', 'forfeit'] as const) {
       for (const over of [{}, { key: null }, { payment: null }]) {
         const name = `${how} ${Object.keys(over)}`
-        const a = s.call('a', { key: name, payment: name, ...over })
-        await s.open(a)
-        await s.record(a)
+        const a = await s.recorded(s.call('a', { key: name, payment: name, ...over }))
         expect(await s.close(a, how)).toBe('closed')
         // The same move sent again cannot tell its own work from another call's, and says so.
         expect(await s.close(a, how)).toBe('superseded')
@@ -110,16 +106,14 @@ export function closeCases({ expect, it, fresh }: Cases): void {
   })
 
   it('a call that a window covered completes with its own answer, and its payment is given back', async s => {
-    const a = s.call('a')
-    await s.open(a)
+    const a = await s.opened(s.call('a'))
     await s.close(a, 'complete', 'covered')
     expect(replayed(await s.open(s.call('b')))).toBe('covered')
     expect(await s.open(s.call('c', { key: null }))).toEqual({ verdict: 'opened' })
   })
 
   it('complete without an answer has nothing to replay: the key is given back', async s => {
-    const a = s.call('a')
-    await s.open(a)
+    const a = await s.opened(s.call('a'))
     expect(await s.close(a, 'complete')).toBe('closed')
     expect(await s.open(s.call('b'))).toEqual({ verdict: 'opened' })
   })
@@ -134,9 +128,7 @@ export function closeCases({ expect, it, fresh }: Cases): void {
   })
 
   it('a completed answer never changes', async s => {
-    const a = s.call('a')
-    await s.open(a)
-    await s.record(a, 'first')
+    const a = await s.recorded(s.call('a'), 'first')
     await s.close(a, 'complete', 'second')
     await s.close(a, 'complete', 'third')
     await s.record(a, 'fourth')
@@ -148,8 +140,7 @@ export function closeCases({ expect, it, fresh }: Cases): void {
   it('answers are bytes, kept exactly, and nobody’s to change', async s => {
     const all = Uint8Array.from({ length: 100_000 }, (_, at) => at % 256)
     const sent = all.slice()
-    const a = s.call('a')
-    await s.open(a)
+    const a = await s.opened(s.call('a'))
     await s.record(a, '', { recorded: { answer: sent } })
     await s.close(a, 'complete')
     sent.fill(0)

@@ -28,8 +28,7 @@ export function concurrentCallsCases({ expect, it, fresh }: Cases): void {
   it('a lapsed holder that records while another opens: one of them goes on', async () => {
     const rounds = Array.from({ length: 8 }, async (_, round) => {
       const s = await fresh()
-      const a = s.call('a')
-      await s.open(a)
+      const a = await s.opened(s.call('a'))
       await s.advance(s.leaseMs)
       const moves = [() => s.record(a), async () => (await s.open(s.call('b'))).verdict]
       const answers = await Promise.all((round % 2 ? moves.reverse() : moves).map(move => move()))

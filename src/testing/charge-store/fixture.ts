@@ -72,11 +72,17 @@ export async function scene(make: MakeChargeStore) {
     })
   const close = (hold: Hold, how: CloseMove['how'], answer?: string) =>
     store.close({ ...hold, how, retentionMs, ...(answer !== undefined && { answer: bytes(answer) }) })
+  async function opened(hold: Hold): Promise<Hold> {
+    await open(hold)
+    return hold
+  }
+  async function recorded(hold: Hold, answer?: string, over?: Partial<RecordMove>): Promise<Hold> {
+    await record(await opened(hold), answer, over)
+    return hold
+  }
   /** A call that opened, recorded and died, and whose lease has ended. */
-  async function orphan(answer = 'answer'): Promise<Hold> {
-    const dead = call('dead')
-    await open(dead)
-    await record(dead, answer)
+  async function orphan(answer?: string, over: Partial<RecordMove> = {}): Promise<Hold> {
+    const dead = await recorded(call('dead'), answer, over)
     await advance(leaseMs)
     return dead
   }
@@ -90,6 +96,8 @@ export async function scene(make: MakeChargeStore) {
     open,
     record,
     close,
+    opened,
+    recorded,
     orphan,
     renew: async (hold: Hold) => (await store.renew([hold], leaseMs))[0],
     resolve: (hold: Hold, verdict: ResolveMove['verdict'], payment = 'p') =>
@@ -101,16 +109,14 @@ export async function scene(make: MakeChargeStore) {
       answer?: string,
       more: Partial<CloseMove> = {},
     ): Promise<Hold> {
-      await open(hold)
-      await record(hold, answer)
+      await recorded(hold, answer)
       await store.close({ ...hold, how, retentionMs, ...more })
       return hold
     },
     /** The successor of an orphan. */
     async adopted(successor: Hold, answer?: string): Promise<Hold> {
       await orphan(answer)
-      await open(successor)
-      return successor
+      return opened(successor)
     },
   }
 }

@@ -27,8 +27,7 @@ export function leaseCases({ expect, it, fresh }: Cases): void {
   }
 
   it('a lapsed holder may still record where nobody took its place', async s => {
-    const a = s.call('a')
-    await s.open(a)
+    const a = await s.opened(s.call('a'))
     await s.advance(s.leaseMs)
     expect(await s.record(a)).toBe('recorded')
   })
@@ -65,8 +64,7 @@ export function leaseCases({ expect, it, fresh }: Cases): void {
   })
 
   it('a renewed lease holds for as long as it is renewed, working and settling', async s => {
-    const a = s.call('a')
-    await s.open(a)
+    const a = await s.opened(s.call('a'))
     for (const move of [() => s.renew(a), () => s.record(a), () => s.renew(a)]) {
       await s.advance((s.leaseMs * 2) / 3)
       await move()
@@ -97,8 +95,7 @@ export function leaseCases({ expect, it, fresh }: Cases): void {
   })
 
   it('a lapsed lease that is renewed in time is a lease again', async s => {
-    const a = s.call('a')
-    await s.open(a)
+    const a = await s.opened(s.call('a'))
     await s.advance(2 * s.leaseMs)
     expect(await s.renew(a)).toBe(true)
     expect((await s.open(s.call('b', { payment: 'q' }))).verdict).toBe('inProgress')
@@ -109,8 +106,7 @@ export function leaseCases({ expect, it, fresh }: Cases): void {
   it('a hold of one half is renewed as a whole one is', async () => {
     for (const over of [{ key: null }, { payment: null }]) {
       const s = await fresh()
-      const a = s.call('a', over)
-      await s.open(a)
+      const a = await s.opened(s.call('a', over))
       await s.advance((s.leaseMs * 2) / 3)
       expect(await s.renew(a)).toBe(true)
       await s.advance((s.leaseMs * 2) / 3)
@@ -120,8 +116,7 @@ export function leaseCases({ expect, it, fresh }: Cases): void {
   })
 
   it('half a hold is not renewed: the other half is another call’s', async s => {
-    const a = s.call('a')
-    await s.open(a)
+    const a = await s.opened(s.call('a'))
     await s.advance(s.leaseMs)
     await s.open(s.call('thief', { key: null }))
     expect(await s.renew(a)).toBe(false)
@@ -153,8 +148,7 @@ export function leaseCases({ expect, it, fresh }: Cases): void {
       const key = `key of ${payment}`
       const dead = s.call('dead', { key, payment })
       const successor = s.call('successor', { key, payment })
-      await s.open(dead)
-      await s.record(dead)
+      await s.recorded(dead)
       await s.advance(s.leaseMs)
       expect((await s.open(successor)).verdict).toBe('orphaned')
       expect(await s.record(successor)).toBe('superseded')

@@ -82,9 +82,7 @@ export function openCases({ expect, it, fresh }: Cases): void {
   })
 
   it('a resent open of a call that has recorded gives nothing back', async s => {
-    const a = s.call('a', { key: null })
-    await s.open(a)
-    await s.record(a)
+    const a = await s.recorded(s.call('a', { key: null }))
     expect((await s.open(a)).verdict).toBe('inUse')
     await s.advance(2 * s.leaseMs)
     expect((await s.open(s.call('b', { key: null }))).verdict).toBe('inUse')

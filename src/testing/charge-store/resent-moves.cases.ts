@@ -17,17 +17,14 @@ export function resentMovesCases({ expect, it, fresh }: Cases): void {
 
   it('the same token may record twice', async s => {
     for (const over of [{}, { key: null, payment: 'q' }, { key: 'other', payment: null }]) {
-      const a = s.call('a', over)
-      await s.open(a)
+      const a = await s.opened(s.call('a', over))
       expect(await s.record(a)).toBe('recorded')
       expect(await s.record(a)).toBe('recorded')
     }
   })
 
   it('the same token may record another answer while its outcome is open', async s => {
-    const a = s.call('a')
-    await s.open(a)
-    await s.record(a, '')
+    const a = await s.recorded(s.call('a'), '')
     expect(await s.record(a, 'the whole')).toBe('recorded')
     await s.advance(s.leaseMs)
     const b = s.call('b')
@@ -68,9 +65,7 @@ export function resentMovesCases({ expect, it, fresh }: Cases): void {
   })
 
   it('a resent move that arrives after the next one does not undo it', async s => {
-    const a = s.call('a')
-    await s.open(a)
-    await s.record(a, 'kept')
+    const a = await s.recorded(s.call('a'), 'kept')
     await s.open(a)
     await s.close(a, 'complete')
     await s.record(a, 'late')

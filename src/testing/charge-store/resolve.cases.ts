@@ -64,20 +64,26 @@ export function resolveCases({ expect, it, fresh }: Cases): void {
     const successor = await s.adopted(s.call('successor', { payment: null }))
     expect(await s.resolve(successor, 'dead')).toBe('opened')
     expect((await s.open(s.call('late', { payment: null }))).verdict).toBe('inProgress')
+    // Sent again, it says what it said.
+    expect(await s.resolve(successor, 'dead')).toBe('opened')
   })
 
-  it('moved: where the presented payment is another’s, the key is free and nothing is held', async s => {
-    const successor = await s.adopted(s.call('successor', { payment: 'q' }))
-    await s.open(s.call('other', { key: null, payment: 'q' }))
-    expect(await s.resolve(successor, 'dead')).toBe('moved')
-    expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
-  })
+  for (const forgets of [false, true]) {
+    const where = forgets ? ', also where the store forgot the recorded one' : ''
+    it(`moved: where the presented payment is another’s, the key is free and nothing is held${where}`, async s => {
+      await s.orphan('never paid for', forgets ? { paymentTtlMs: s.leaseMs } : {})
+      const successor = s.call('successor', { payment: 'q' })
+      expect((await s.open(successor)).verdict).toBe('orphaned')
+      await s.open(s.call('other', { key: null, payment: 'q' }))
+      expect(await s.resolve(successor, 'dead')).toBe('moved')
+      expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
+    })
+  }
 
   it('spent: where the presented payment is another call’s and spent, the key is free', async s => {
     await s.orphan()
     const other = s.call('other', { key: null, payment: 'q' })
-    const successor = s.call('successor', { payment: 'q' })
-    await s.open(successor)
+    const successor = await s.opened(s.call('successor', { payment: 'q' }))
     await s.ended(other, 'complete')
     expect(await s.resolve(successor, 'dead')).toBe('spent')
     expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
@@ -107,8 +113,7 @@ export function resolveCases({ expect, it, fresh }: Cases): void {
   it('moved: where no payment was recorded, no verdict decides', async s => {
     const dead = s.call('dead', { payment: null })
     const successor = s.call('successor', { payment: null })
-    await s.open(dead)
-    await s.record(dead)
+    await s.recorded(dead)
     await s.advance(s.leaseMs)
     expect((await s.open(successor)).verdict).toBe('orphaned')
     expect(await s.resolve(successor, 'found')).toBe('moved')
@@ -125,29 +130,21 @@ export function resolveCases({ expect, it, fresh }: Cases): void {
     expect(await s.resolve(successor, 'dead')).toBe('moved')
   })
 
-  it('sent again without a payment it says what it said', async s => {
-    const successor = await s.adopted(s.call('successor', { payment: null }))
-    expect(await s.resolve(successor, 'dead')).toBe('opened')
-    expect(await s.resolve(successor, 'dead')).toBe('opened')
-  })
-
-  it('a payment that its holder completed is not taken again, even where it is presented again and a node calls it dead', async s => {
-    const dead = await s.orphan()
-    const successor = { ...dead, token: 'successor' }
-    await s.open(successor)
-    await s.close(dead, 'complete')
-    expect(await s.resolve(successor, 'dead')).toBe('spent')
-    expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
-  })
+  for (const payment of ['p', 'q']) {
+    const where = payment === 'p' ? ', where it is presented again' : ''
+    it(`a payment that its holder completed stays spent, even where a node calls it dead${where}`, async s => {
+      const successor = await s.adopted(s.call('successor', { payment }))
+      await s.close(s.call('dead'), 'complete')
+      expect(await s.resolve(successor, 'dead')).toBe(payment === 'p' ? 'spent' : 'opened')
+      expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
+    })
+  }
 
   it('a verdict on a payment that the store forgot changes no payment, nor what has taken it since', async () => {
     for (const verdict of ['found', 'dead'] as const) {
       for (const taken of [false, true]) {
         const s = await fresh()
-        const dead = s.call('dead')
-        await s.open(dead)
-        await s.record(dead, 'owed', { paymentTtlMs: s.leaseMs })
-        await s.advance(s.leaseMs)
+        await s.orphan('owed', { paymentTtlMs: s.leaseMs })
         const other = s.call('other', { key: null })
         if (taken) expect(await s.open(other)).toEqual({ verdict: 'opened' })
         const successor = s.call('successor', { payment: 'q' })
@@ -157,25 +154,5 @@ export function resolveCases({ expect, it, fresh }: Cases): void {
         else expect(await s.open(other)).toEqual({ verdict: 'opened' })
       }
     }
-  })
-
-  it('moved: also where the store forgot the recorded payment, and the presented one is another’s', async s => {
-    const dead = s.call('dead')
-    await s.open(dead)
-    await s.record(dead, 'never paid for', { paymentTtlMs: s.leaseMs })
-    await s.advance(s.leaseMs)
-    const successor = s.call('successor', { payment: 'q' })
-    expect((await s.open(successor)).verdict).toBe('orphaned')
-    await s.open(s.call('other', { key: null, payment: 'q' }))
-    expect(await s.resolve(successor, 'dead')).toBe('moved')
-    expect(await s.open(s.call('late', { payment: 'r' }))).toEqual({ verdict: 'opened' })
-  })
-
-  it('a payment that its holder completed stays spent, even where a node calls it dead', async s => {
-    const successor = await s.adopted(s.call('successor', { payment: 'q' }))
-    const dead = s.call('dead')
-    await s.close(dead, 'complete')
-    await s.resolve(successor, 'dead')
-    expect(await s.open(s.call('payer', { key: null }))).toEqual({ verdict: 'spent' })
   })
 }

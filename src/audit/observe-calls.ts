@@ -1,11 +1,11 @@
 /** Everything that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
 
-import { callSpans } from '../adapters/traces/opentelemetry-spans.js'
 import type { Audit } from '../app/server/server-environment.js'
 import type { Settings } from '../app/server/settings-from-options.js'
 import { chargeTable } from '../domain/machines/charge.machine.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { CallObserver } from '../ports/call-observer.js'
+import { callSpans } from './call-spans.js'
 import { type Journal, journal } from './journal/journal-writer.js'
 import { auditRoutes } from './page/audit-routes.js'
 import { auditPage } from './page/page.js'

@@ -99,3 +99,18 @@ export function resultText(id: Id, result: unknown): string {
 export function errorText(id: Id | null, { code, message, data }: RpcError): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } })
 }
+
+/** An answer with an error, as every JSON-RPC protocol over HTTP sends it. */
+export function rpcRefused(status: number, id: Id | null, error: RpcError) {
+  return { status, headers: { 'content-type': 'application/json' }, body: errorText(id, error) }
+}
+
+/** A refusal of the HTTP layer in the words of JSON-RPC. */
+export function rpcRefusal(
+  refusal: { status: number; code: string; message: string; fields?: Readonly<Record<string, unknown>> },
+  asked: Parsed<unknown> | undefined,
+) {
+  const { status, code, message, fields } = refusal
+  const rpcCode = status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST
+  return rpcRefused(status, idIn(asked), { code: rpcCode, message, data: { ...fields, code } })
+}

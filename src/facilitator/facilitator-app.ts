@@ -3,7 +3,6 @@ import type Koa from 'koa'
 import { createCatalogue } from '../adapters/bazaar/resource-catalogue.js'
 import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
 import { memoryCounters } from '../adapters/memory/counters.js'
-import { facilitatorMetrics } from '../adapters/metrics/facilitator-metrics.js'
 import {
   hostNames,
   type Option,
@@ -16,6 +15,7 @@ import {
 import { systemClock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 import type { ProtocolFacilitator } from '../ports/protocol-facilitator.js'
+import { facilitatorMetrics } from './facilitator-metrics.js'
 import { facilitatorRestApp } from './rest-app.js'
 
 /** The options of {@link facilitatorApp}. */

@@ -1,10 +1,10 @@
 /** Calls that ended, made up by walking the charge machine: every kind of end, in any number. */
 
+import type { JournalHeader } from '../../src/audit/journal/journal-header.js'
 import { reportsCharge } from '../../src/domain/income-bookings.js'
 import { type ChargeFinal, chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { allPathsOf } from '../../src/domain/state-machine/check-properties.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
-import type { JournalHeader } from '../../src/ports/journal-header.js'
 
 const ways = allPathsOf(chargeTable)
 

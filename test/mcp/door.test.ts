@@ -1,7 +1,7 @@
 /** What the MCP door refuses before any tool is looked at, and how endpoints become tools. */
 import { describe, expect, it } from 'vitest'
-import { webOriginRefusal } from '../../src/adapters/mcp/allowed-web-origins.js'
 import { endpointTools, toolOf } from '../../src/adapters/mcp/tools-of-endpoints.js'
+import { webOriginRefusal } from '../../src/adapters/mcp/transport.js'
 import { defineEndpoint, type JSONSchema } from '../../src/index.js'
 import type { IncomingRequest } from '../../src/ports/transport.js'
 import { messageIn, post, rpc } from '../support/doors.js'

@@ -3,19 +3,25 @@
  * in messages on a task where the client activates the x402 extension.
  */
 
-import { A2A_X402_URI, extensionUris } from '../../domain/agent-card.js'
+import type { AgentDef } from '../../domain/agent.js'
+import {
+  A2A_PATH,
+  A2A_X402_URI,
+  agentCard,
+  CARD_PATHS,
+  type CardOptions,
+  extensionUris,
+  skillPrice,
+} from '../../domain/agent-card.js'
 import { bodyInMessage, isTooLarge, messageSchema } from '../../domain/body-type.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import {
-  errorText,
-  type Id,
-  INTERNAL_ERROR,
   INVALID_PARAMS,
-  INVALID_REQUEST,
   idIn,
-  type RpcError,
   RpcRefusal,
   type RpcRequest,
+  rpcRefusal,
+  rpcRefused,
 } from '../../domain/json-rpc.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
@@ -31,6 +37,7 @@ import {
 import { rpcResponseOf } from './outcome-to-rpc-response.js'
 import { inputOf, proofIn, readMessage, readRequest, skillOf } from './read-message.js'
 import { continueTask, keepQuoted, type TaskFlow } from './task-flow.js'
+import { TASK_BY_METHOD } from './task-rendering.js'
 
 export interface A2aOptions {
   readonly charge: Charge
@@ -53,13 +60,10 @@ export function a2aTransport(options: A2aOptions): Transport {
         return { ...answer, headers: { ...answer.headers, ...extensions } }
       } catch (cause) {
         if (!(cause instanceof RpcRefusal)) throw cause
-        return refused(400, idIn(incoming.body), cause)
+        return rpcRefused(400, idIn(incoming.body), cause)
       }
     },
-    refuse({ status, code, message, fields }, asked) {
-      const rpcCode = status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST
-      return refused(status, idIn(asked), { code: rpcCode, message, data: { ...fields, code } })
-    },
+    refuse: rpcRefusal,
   }
 }
 
@@ -123,10 +127,6 @@ function bodyOf(def: EndpointDef, input: unknown, { bodyBytesMax }: A2aOptions):
   })
 }
 
-function refused(status: number, id: Id | null, error: RpcError): TransportResponse {
-  return { status, headers: { 'content-type': 'application/json' }, body: errorText(id, error) }
-}
-
 /** The header's names in A2A 1.0 and 0.3. */
 const EXTENSION_HEADERS = ['a2a-extensions', 'x-a2a-extensions'] as const
 
@@ -152,4 +152,35 @@ function wantsTask(headers: Readonly<Record<string, string | undefined>>): boole
 
 function urisIn(header: string | undefined): readonly string[] {
   return header?.split(',').map(uri => uri.trim()) ?? []
+}
+
+export type CardRouteOptions = Omit<CardOptions, 'rootUrl' | 'baseUrl'>
+
+export function cardTransport(agent: AgentDef, options: CardRouteOptions): Transport {
+  return document(({ rootUrl, baseUrl }) => agentCard(agent, { ...options, rootUrl, baseUrl }))
+}
+
+export function descriptorTransport(agent: AgentDef): Transport {
+  return document(({ rootUrl }) => ({
+    protocol: 'a2a',
+    protocolVersion: '0.3.0',
+    transport: 'JSONRPC',
+    url: rootUrl + A2A_PATH,
+    methods: [...TASK_BY_METHOD.keys()],
+    card: rootUrl + CARD_PATHS[0],
+    payment: 'x402',
+    skills: agent.endpoints.filter(def => def.listed).map(skillPrice),
+  }))
+}
+
+function document(contentAt: (incoming: IncomingRequest) => unknown): Transport {
+  const json = (status: number, value: unknown) => ({
+    status,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(value),
+  })
+  return {
+    answer: incoming => json(200, contentAt(incoming)),
+    refuse: ({ status, code, message }) => json(status, { error: { code, message } }),
+  }
 }

@@ -29,6 +29,7 @@ import type { BodyBudget, BodyShare } from './body-memory-limit.js'
 import { type BodyReading, type HostRequest, HttpError } from './route.js'
 
 export interface RequestOptions {
+  /** Empty, or a path that begins with a slash and does not end with one. Endpoints live under it only. */
   readonly basePath: string
   readonly bodyBytesMax: number
   /** The limit for the bodies of all unpaid requests together. */

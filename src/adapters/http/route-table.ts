@@ -1,10 +1,8 @@
 /** Every path that the server answers, and its methods. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
-import type { Charge } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import type { BodyBudget } from './body-memory-limit.js'
-import { paidRoute, probeRoute } from './paid-route.js'
+import { type PaidRouteOptions, paidRoute, probeRoute } from './paid-route.js'
 import {
   allowOf,
   type FreeRoute,
@@ -16,18 +14,10 @@ import {
   replyToError,
 } from './route.js'
 
-export interface HttpOptions {
-  readonly charge: Charge
+export interface HttpOptions extends PaidRouteOptions {
   readonly endpoints: readonly EndpointDef[]
-  /** Empty, or a path that begins with a slash and does not end with one. Endpoints live under it only. */
-  readonly basePath: string
   readonly freeRoutes: readonly FreeRoute[]
-  readonly bodyBytesMax: number
-  readonly bodies: BodyBudget
-  readonly trustProxyHops: number
-  readonly idempotency: boolean
   readonly cors: boolean
-  readonly logger: Logger
 }
 
 /** The paths at which a free route answers. */

@@ -4,7 +4,7 @@ import type { NetworkKey } from '../../domain/network.js'
 import { cardUrlOf, matching, type RegisteredAgent, type Score } from '../../domain/registered-agent.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import type { Logger } from '../../ports/logger.js'
-import { errorResult, objectResult } from './tool-result-content.js'
+import { errorResult, objectResult } from './tool-results.js'
 
 export interface FreeToolsOptions {
   readonly network: NetworkKey

@@ -2,7 +2,7 @@
 import { type RpcRequest, readRpc } from '../../domain/json-rpc.js'
 import type { Parsed } from '../../domain/x402.js'
 import { isRecord } from '../../domain/x402.js'
-import { PAYMENT_META } from './outcome-to-tool-result.js'
+import { PAYMENT_META } from './tool-results.js'
 import type { ToolCall } from './tool-server.js'
 
 export interface McpMessage {

@@ -7,7 +7,7 @@ import {
   Server,
   type Tool,
 } from '@modelcontextprotocol/server'
-import { errorResult } from './tool-result-content.js'
+import { errorResult } from './tool-results.js'
 
 export interface Toolbox {
   readonly name: string

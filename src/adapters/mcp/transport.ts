@@ -2,19 +2,20 @@
  * `POST {basePath}/mcp`: streamable HTTP without sessions, for both generations of the protocol. One message for each
  * request, so a request is at most one call, and a call is at most one payment.
  */
+
+import { isIP } from 'node:net'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
 import { bodyInMessage, isTooLarge } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import {
-  errorText,
-  type Id,
-  INTERNAL_ERROR,
   INVALID_REQUEST,
   idIn,
   type RpcError,
   RpcRefusal,
+  rpcRefusal,
+  rpcRefused,
 } from '../../domain/json-rpc.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
 import type { Parsed } from '../../domain/x402.js'
@@ -26,7 +27,6 @@ import {
   type TransportResponse,
   Unwritten,
 } from '../../ports/transport.js'
-import { webOriginRefusal } from './allowed-web-origins.js'
 import {
   FREE_TOOLS,
   type FreeToolsOptions,
@@ -35,15 +35,15 @@ import {
   SEARCH_AGENTS,
   searchAgents,
 } from './free-tools.js'
+import { type McpMessage, readMessage } from './read-message.js'
 import {
+  errorResult,
   IDEMPOTENCY_KEY_META,
   PAYMENT_META,
   PROOF_META,
   resultOf,
   SUBSCRIPTION_META,
-} from './outcome-to-tool-result.js'
-import { type McpMessage, readMessage } from './read-message.js'
-import { errorResult } from './tool-result-content.js'
+} from './tool-results.js'
 import type { ToolCall } from './tool-server.js'
 import { type EndpointTool, endpointTools } from './tools-of-endpoints.js'
 
@@ -70,15 +70,12 @@ export function mcpTransport(options: McpOptions): McpTransport {
   const instructions = `${agent.description}\nTools that cost are paid per call with x402: _meta["${PAYMENT_META}"].`
   return {
     toolNames: [...names],
-    refuse({ status, code, message, fields }, asked) {
-      const rpcCode = status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST
-      return refused(status, idIn(asked), { code: rpcCode, message, data: { ...fields, code } })
-    },
-    async answer(incoming) {
+    refuse: rpcRefusal,
+    async answer(incoming): Promise<TransportResponse> {
       const foreign = webOriginRefusal(incoming)
-      if (foreign !== undefined) return refused(403, null, { code: INVALID_REQUEST, message: foreign })
+      if (foreign !== undefined) return rpcRefused(403, null, { code: INVALID_REQUEST, message: foreign })
       const message = messageIn(incoming.body, names)
-      if (message instanceof RpcRefusal) return refused(400, idIn(incoming.body), message)
+      if (message instanceof RpcRefusal) return rpcRefused(400, idIn(incoming.body), message)
       let outcome: ChargeOutcome | undefined
       let broken: unknown
       const call = (called: ToolCall) =>
@@ -108,7 +105,7 @@ export function mcpTransport(options: McpOptions): McpTransport {
         // The SDK writes down all that is wrong with a message.
         const error = !outcome && mayBeLongError(answer) ? messageOf(answer).error : undefined
         if (error)
-          return refused(response.status, idIn(incoming.body), { code: error.code, message: NOT_MCP })
+          return rpcRefused(response.status, idIn(incoming.body), { code: error.code, message: NOT_MCP })
         return {
           status: response.status,
           headers: type === null ? {} : { 'content-type': type },
@@ -211,6 +208,26 @@ function messageIn(body: Parsed<unknown>, names: ReadonlySet<string>): McpMessag
   }
 }
 
-function refused(status: number, id: Id | null, error: RpcError): TransportResponse {
-  return { status, headers: { 'content-type': 'application/json' }, body: errorText(id, error) }
+/**
+ * The reason for a refusal, or `undefined`. A page may call from the agent's own origin, or from this machine (an
+ * inspector). If a browser on the server's own machine uses a foreign name for the agent, an attacker made that name
+ * point to this server. Then the browser's "own origin" is the attacker's.
+ */
+export function webOriginRefusal({ headers, baseUrl, clientAddress }: IncomingRequest): string | undefined {
+  const { origin } = headers
+  if (origin === undefined) return undefined
+  const page = URL.canParse(origin) ? new URL(origin) : undefined
+  if (!page || (page.protocol !== 'https:' && page.protocol !== 'http:'))
+    return 'The Origin is no web origin.'
+  const own = new URL(baseUrl)
+  if (isLoopback(clientAddress) && !isLoopback(own.hostname)) return 'The Host is not a name of this machine.'
+  return page.host === own.host || isLoopback(page.hostname)
+    ? undefined
+    : 'Pages of this Origin may not call.'
+}
+
+function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '').replace(/^::ffff:/, '')
+  if (name === 'localhost' || name === '::1') return true
+  return isIP(name) === 4 && name.startsWith('127.')
 }

@@ -5,7 +5,7 @@
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import type { buildConnector } from 'undici'
-import { whenUsed } from '../../ports/when-used.js'
+import { loadOnce } from '../../ports/load-once.js'
 import { isPublicAddress } from './public-addresses.js'
 
 /** As `dns.lookup` with `all: true`. */
@@ -38,7 +38,7 @@ const LOW_PORT_MAX = 1_023
 
 const CONNECT_TIMEOUT_MS = 10_000
 
-const opened = whenUsed(async () => {
+const opened = loadOnce(async () => {
   const { Agent, buildConnector, fetch } = await import('undici')
   const connect = guardedConnector(buildConnector, { timeoutMs: CONNECT_TIMEOUT_MS })
   return { fetch, dispatcher: new Agent({ connect, pipelining: 0 }) }

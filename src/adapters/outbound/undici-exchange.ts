@@ -2,13 +2,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { type Cancel, systemClock } from '../../ports/clock.js'
 import type { ExchangeLimits, ExchangeReply, MakeExchange } from '../../ports/exchange.js'
-import { whenUsed } from '../../ports/when-used.js'
+import { loadOnce } from '../../ports/load-once.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 
 export const undiciExchange: MakeExchange = (base, limits) => {
   // Loading undici takes 0.1 s of CPU. A server whose facilitator is in its process may never need it.
-  const opened = whenUsed(async () => {
+  const opened = loadOnce(async () => {
     const { Pool } = await import('undici')
     const { origin, pathname } = new URL(base)
     const pool = new Pool(origin, {

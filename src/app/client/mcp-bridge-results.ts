@@ -1,7 +1,6 @@
 /** What the bridge hands to its host: answers as they came, and beside them only what this client signed. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { RECEIPT_META } from '../../adapters/mcp/outcome-to-tool-result.js'
-import { contentResult } from '../../adapters/mcp/tool-result-content.js'
+import { contentResult, RECEIPT_META } from '../../adapters/mcp/tool-results.js'
 import type { AnswerContent } from '../../domain/handler-answer.js'
 import { jsonIn } from '../../domain/json.js'
 import { isRecord } from '../../domain/x402.js'

@@ -6,7 +6,7 @@
 
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../../adapters/mcp/free-tools.js'
-import { errorResult, objectResult } from '../../adapters/mcp/tool-result-content.js'
+import { errorResult, objectResult } from '../../adapters/mcp/tool-results.js'
 import type { Toolbox, ToolCall } from '../../adapters/mcp/tool-server.js'
 import { toolOf } from '../../adapters/mcp/tools-of-endpoints.js'
 import { MCP_PATH } from '../../domain/agent-card.js'

@@ -3,24 +3,13 @@
  * each base URL.
  */
 import { LRUCache } from 'lru-cache'
-import { landingPage } from '../../adapters/http/pages.js'
-import type { AgentDef } from '../../domain/agent.js'
+import { landingPage } from '../../adapters/http/html-pages.js'
 import { type Manifest, manifest, manifestX402 } from '../../domain/manifest.js'
-import { networkFacts } from '../../domain/network-definition.js'
 import { openapi } from '../../domain/openapi.js'
 import { resourceList } from '../../domain/resource-list.js'
 import type { Clock } from '../../ports/clock.js'
-import type { Logger } from '../../ports/logger.js'
 import { type ManifestSigner, signedManifest } from '../manifest-signature.js'
-
-export interface DocumentsOptions {
-  readonly agent: AgentDef
-  readonly basePath: string
-  readonly facilitatorUrl: string
-  readonly signer: ManifestSigner | undefined
-  readonly logger: Logger
-  readonly clock: Pick<Clock, 'after'>
-}
+import type { Settings } from './settings-from-options.js'
 
 /** JSON texts, and a page, by the origin of the request. */
 export interface Documents {
@@ -35,15 +24,12 @@ export interface Documents {
 const ORIGINS_MAX = 64
 const TEXT_LENGTH_MAX = 8_388_608
 
-export function documentsOf({
-  agent,
-  basePath,
-  facilitatorUrl,
-  signer,
-  logger,
-  clock,
-}: DocumentsOptions): Documents {
-  const x402 = manifestX402(networkFacts(agent.network), facilitatorUrl)
+export function documentsOf(
+  { agent, network, basePath, signManifest: signer, logger }: Settings,
+  facilitatorUrl: string,
+  clock: Pick<Clock, 'after'>,
+): Documents {
+  const x402 = manifestX402(network, facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
   const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))
   const image = agent.iconUrl ?? agent.merchant?.logo

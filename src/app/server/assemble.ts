@@ -1,13 +1,11 @@
 /** Plugs the adapters into the ports, as the settings say. Refuses the seller's mistakes before it opens anything. */
-import { cardTransport, descriptorTransport } from '../../adapters/a2a/agent-card-routes.js'
-import { a2aTransport } from '../../adapters/a2a/transport.js'
+import { a2aTransport, cardTransport, descriptorTransport } from '../../adapters/a2a/transport.js'
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes.js'
-import type { FreeRoute } from '../../adapters/http/route.js'
 import { pathsOf, routeTable } from '../../adapters/http/route-table.js'
-import { type TransportRouteOptions, transportRoute } from '../../adapters/http/transport-route.js'
+import { transportRoute } from '../../adapters/http/transport-route.js'
 import { requestLog } from '../../adapters/log/request-log.js'
 import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
@@ -18,10 +16,7 @@ import { memoryTasks } from '../../adapters/memory/task-store.js'
 import { prometheusMetrics } from '../../adapters/metrics/prometheus-metrics.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
 import { firstName } from '../../domain/endpoint-options.js'
-import type { Registry } from '../../ports/agent-registry.js'
-import type { Charge } from '../../ports/charge.js'
 import { silentLogger } from '../../ports/logger.js'
-import type { Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
 import { ownerOf } from '../charge/owners.js'
@@ -30,7 +25,7 @@ import { pendingCloses, pendingWindowMoves } from '../charge/pending-moves.js'
 import { tellObservers } from '../charge/tell-observers.js'
 import { createCharge } from '../charge/walk-charge-machine.js'
 import { tasksOver } from '../tasks/tasks-over-store.js'
-import { type Documents, documentsOf } from './agent-documents.js'
+import { documentsOf } from './agent-documents.js'
 import { facilitatorsOf, nodeStatusLog, nodesOf } from './connect-remotes.js'
 import type { Drain } from './drain.js'
 import { endpointEntries } from './endpoint-entries.js'
@@ -45,8 +40,19 @@ const PREPARED_MS = 500
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
 export function assemble(settings: Settings, drain: Drain, around: ServerEnvironment) {
-  const { agent, basePath, maxBodyBytes, maxTimeoutSeconds, logger, network, rules, stores } = settings
+  const {
+    agent,
+    basePath,
+    maxBodyBytes,
+    maxTimeoutSeconds,
+    logger,
+    network,
+    rules,
+    stores = {},
+    subscriptions: windows,
+  } = settings
   const { clock, random } = around
+  const quoteLifeMs = maxTimeoutSeconds * 1_000
   const audit = around.audit(settings)
   const { journal } = audit
   const runs = stores.runs ?? memoryRuns(settings.runsCapacity)
@@ -61,16 +67,10 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)
   const store = stores.charges ?? memoryChargeStore({ clock, max: settings.idempotency?.max })
-  const chain = algorandChain({
-    network,
-    ...remotes,
-    watch: nodeStatusLog(settings),
-    clock,
-  })
-  checkMoves(agent, stores.subscriptions)
-  const subscriptions = stores.subscriptions
-    ? boundedSubscriptions(stores.subscriptions, clock)
-    : memorySubscriptions({ clock })
+  const chain = algorandChain({ network, ...remotes, watch: nodeStatusLog(settings), clock })
+  const ownWindows = windows.store ?? stores.subscriptions
+  checkMoves(agent, ownWindows)
+  const subscriptions = ownWindows ? boundedSubscriptions(ownWindows, clock) : memorySubscriptions({ clock })
   const leases = leasesIn(store, rules.timeouts.leaseMs, logger, clock)
   const upkeep = {
     leases,
@@ -83,12 +83,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     endpoints,
     facilitator: facilitatorList(facilitators, {
       clock,
-      quoted: quotedSponsors({
-        owner,
-        subscriptions,
-        clock,
-        quoteLifeMs: maxTimeoutSeconds * 1_000,
-      }),
+      quoted: quotedSponsors({ owner, subscriptions, clock, quoteLifeMs }),
     }),
     chain,
     store,
@@ -110,14 +105,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const stopSweeping = sweeping(deps.subscriptions, clock, logger)
   const charge = createCharge(deps, callObservers, drain.inFlight)
   const facilitatorUrl = facilitators[0].url
-  const documents = documentsOf({
-    agent,
-    basePath,
-    facilitatorUrl,
-    signer: settings.signManifest,
-    logger,
-    clock,
-  })
+  const documents = documentsOf(settings, facilitatorUrl, clock)
   const mount = {
     basePath,
     bodyBytesMax: maxBodyBytes,
@@ -129,17 +117,37 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const tasks = tasksOver(deps, {
     store: stores.tasks ?? memoryTasks({ clock, completedMax: settings.idempotency?.max }),
     terms: { max: settings.tasks.max, inputBytesMax: settings.tasks.maxInputBytes },
-    quoteLifeMs: maxTimeoutSeconds * 1_000,
+    quoteLifeMs,
   })
   const registry = around.registry(settings, around.exchange)
-  const transports = transportsOf(settings, mount, {
+  const protocols = {
+    agent,
     charge,
     tasks,
-    documents,
-    facilitatorUrl,
-    around,
     registry,
+    logger,
+    clock,
+    random,
+    bodyBytesMax: maxBodyBytes,
+    extBase: settings.extBase,
+    network: network.key,
+    manifest: documents.manifest,
+  }
+  const mcp = mcpTransport(protocols)
+  const card = cardTransport(agent, {
+    facilitatorUrl,
+    extBase: settings.extBase,
+    registry: settings.registry,
+    tools: mcp.toolNames,
   })
+  // A message may be as large as the largest input that it can carry.
+  const messages = { ...mount, bodyBytesMax: settings.largestBodyBytes }
+  const transports = [
+    ...CARD_PATHS.map(path => transportRoute(path, 'GET', card, messages)),
+    transportRoute(A2A_PATH, 'GET', descriptorTransport(agent), messages),
+    transportRoute(A2A_PATH, 'POST', a2aTransport({ ...protocols, endpoints: agent.endpoints }), messages),
+    transportRoute(MCP_PATH, 'POST', mcp, messages),
+  ]
   const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
     agent,
@@ -163,10 +171,9 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   return {
     table,
     network: network.name,
-    routes: [
-      ...paid,
-      ...free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
-    ],
+    routes: paid.concat(
+      free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
+    ),
     async closeRemotes() {
       stopPreparing()
       stopSweeping()
@@ -178,50 +185,4 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     endStreams: audit.endStreams,
     closeObservers: audit.close,
   }
-}
-
-interface Carried {
-  readonly charge: Charge
-  readonly tasks: Tasks
-  readonly documents: Documents
-  readonly facilitatorUrl: string
-  readonly around: ServerEnvironment
-  readonly registry: Registry | undefined
-}
-
-/** The protocols for other agents: the agent card, A2A and MCP, each at a path of this server, over the same charge. */
-function transportsOf(
-  settings: Settings,
-  mount: TransportRouteOptions,
-  { charge, tasks, documents, facilitatorUrl, around, registry }: Carried,
-): readonly FreeRoute[] {
-  const { agent, maxBodyBytes: bodyBytesMax, extBase, network, registry: identity, logger } = settings
-  const mcp = mcpTransport({
-    agent,
-    charge,
-    bodyBytesMax,
-    network: network.key,
-    manifest: rootUrl => documents.manifest(rootUrl),
-    registry,
-    logger,
-  })
-  const card = cardTransport(agent, { facilitatorUrl, extBase, registry: identity, tools: mcp.toolNames })
-  const a2a = a2aTransport({
-    clock: around.clock,
-    random: around.random,
-    charge,
-    tasks,
-    logger,
-    endpoints: agent.endpoints,
-    bodyBytesMax,
-    extBase,
-  })
-  // A message may be as large as the largest input that it can carry.
-  const large = { ...mount, bodyBytesMax: settings.largestBodyBytes }
-  return [
-    ...CARD_PATHS.map(path => transportRoute(path, 'GET', card, large)),
-    transportRoute(A2A_PATH, 'GET', descriptorTransport(agent), large),
-    transportRoute(A2A_PATH, 'POST', a2a, large),
-    transportRoute(MCP_PATH, 'POST', mcp, large),
-  ]
 }

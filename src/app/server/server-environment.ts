@@ -8,9 +8,9 @@ import type { Registry } from '../../ports/agent-registry.js'
 import type { CallObserver } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { MakeExchange } from '../../ports/exchange.js'
+import { loadOnce } from '../../ports/load-once.js'
 import type { PaymentReader } from '../../ports/payment-reader.js'
 import { type Random, systemRandom } from '../../ports/random.js'
-import { whenUsed } from '../../ports/when-used.js'
 import type { Settings } from './settings-from-options.js'
 
 export interface ServerEnvironment extends BesideTheCore {
@@ -28,7 +28,7 @@ export function environmentOf({ clock }: Settings, beside: BesideTheCore): Serve
     clock: bound({ ...systemClock, ...clock }),
     random: systemRandom,
     exchange: exchangeTo,
-    paymentReader: whenUsed(async () => {
+    paymentReader: loadOnce(async () => {
       const { algorandPaymentReader } = await import('../../adapters/algorand/read-payment.js')
       return algorandPaymentReader()
     }),

@@ -10,7 +10,7 @@ import { perMinute } from '../../ports/counters.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import { rulesOf } from './charge-options.js'
 import { type Remotes, remotesOf } from './remotes-from-options.js'
-import { type HandlerOptions, OPTIONS, type ServeOptions, type Stores } from './server-options.js'
+import { type HandlerOptions, OPTIONS, type ServeOptions } from './server-options.js'
 
 export type Settings = ReturnType<typeof settingsOf>
 
@@ -29,15 +29,6 @@ export function settingsOf(definition: AgentDef, options: HandlerOptions | Serve
     read.maxBodyBytes,
     ...definition.endpoints.map(({ maxBodyBytes = 0 }) => maxBodyBytes),
   )
-  const stores: Stores = {
-    // Each by its name: a spread would lose the getters of a class.
-    charges: read.stores?.charges,
-    subscriptions: read.subscriptions.store ?? read.stores?.subscriptions,
-    rateLimit: read.stores?.rateLimit,
-    credit: read.stores?.credit,
-    tasks: read.stores?.tasks,
-    runs: read.stores?.runs,
-  }
   return {
     ...read,
     ...reached(network, remotesOf(read, network), facilitator !== undefined),
@@ -50,7 +41,6 @@ export function settingsOf(definition: AgentDef, options: HandlerOptions | Serve
     rules: { ...rulesOf(read), keepsMessages: read.audit.keepsMessages },
     /** The rate limit of endpoints without their own limit. */
     rate: rateLimit && { terms: perMinute(rateLimit.perMinute), per: rateLimit.per, bucket: '' },
-    stores,
     /** Whether answers are compared with their `output` schema: everywhere but in production. */
     checksAnswers: process.env.NODE_ENV !== 'production',
     /** Warns about an agent that has a mistake but can be served. */

@@ -7,8 +7,8 @@ import { crc32 } from 'node:zlib'
 import { isNetworkKey } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { JournalHeader } from '../../ports/journal-header.js'
 import type { CountedCalls } from './counted-calls.js'
+import type { JournalHeader } from './journal-header.js'
 
 /** The first line of each file, and of each process that writes to it. */
 export interface HeaderLine extends JournalHeader {

@@ -9,7 +9,7 @@ import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
-import type { JournalHeader } from '../../ports/journal-header.js'
+import type { JournalHeader } from '../journal/journal-header.js'
 import type { JournalRun } from '../journal/journal-lines.js'
 import type { Finding } from './findings.js'
 import {

@@ -1,5 +1,5 @@
 /** The header of a journal: the seller whose calls it holds. With it a journal can be audited years later. */
-import type { NetworkKey } from '../domain/network.js'
+import type { NetworkKey } from '../../domain/network.js'
 
 export interface JournalHeader {
   /** The version of the format. */

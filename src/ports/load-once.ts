@@ -2,13 +2,13 @@
  * Loads once, when it is first used: what not every program needs should cost no program its start. A use after a failure calls
  * `load` again. Node 20 keeps a failed `import()`, so that fails again until the process is restarted.
  */
-export interface WhenUsed<T> {
+export interface LoadedOnce<T> {
   (): Promise<T>
   /** What was loaded, or is being loaded; `undefined` where nothing was used yet. For what has to be closed. */
   readonly used: Promise<T> | undefined
 }
 
-export function whenUsed<T>(load: () => Promise<T>): WhenUsed<T> {
+export function loadOnce<T>(load: () => Promise<T>): LoadedOnce<T> {
   let loading: Promise<T> | undefined
   const use = () => {
     loading ??= load().catch(cause => {
@@ -17,5 +17,5 @@ export function whenUsed<T>(load: () => Promise<T>): WhenUsed<T> {
     })
     return loading
   }
-  return Object.defineProperty(use, 'used', { get: () => loading }) as WhenUsed<T>
+  return Object.defineProperty(use, 'used', { get: () => loading }) as LoadedOnce<T>
 }

@@ -11,7 +11,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api'
-import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
+import type { CallObserver, EndedCall } from '../ports/call-observer.js'
 
 export function callSpans(): CallObserver {
   const tracer = trace.getTracer('@svc/sdk')

@@ -1,6 +1,6 @@
 /** What a group does to a draft of the ledger in a round, or why a node refuses it. */
 import { Address, type SignedTransaction, type Transaction } from 'algosdk'
-import { encodeBase32 } from '../adapters/algorand/base32.js'
+import { encodeBase32 } from '../adapters/algorand/address.js'
 import { encoded } from '../adapters/algorand/encoded-transactions.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { Draft } from './account-balances.js'

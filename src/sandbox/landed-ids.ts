@@ -1,6 +1,6 @@
 /** Which transactions and leases a chain has, and with a base, a pool on top of it. */
 import type { Transaction } from 'algosdk'
-import { encodeBase32 } from '../adapters/algorand/base32.js'
+import { encodeBase32 } from '../adapters/algorand/address.js'
 
 export interface LandedIds {
   hasTransaction(txId: string): boolean

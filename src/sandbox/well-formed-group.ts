@@ -6,7 +6,7 @@ import {
   type SignedTransaction,
   type Transaction,
 } from 'algosdk'
-import { encodeBase32 } from '../adapters/algorand/base32.js'
+import { encodeBase32 } from '../adapters/algorand/address.js'
 import { encoded, isSignedBy } from '../adapters/algorand/encoded-transactions.js'
 import { GROUP_SIZE_MAX, groupIdOf } from '../adapters/algorand/transaction-bytes.js'
 import { INVALID, type Refusal } from './node-refusal.js'

@@ -10,7 +10,7 @@ import {
 } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeBase32 } from '../../src/adapters/algorand/base32.js'
+import { encodeBase32 } from '../../src/adapters/algorand/address.js'
 import { bytesToSign, groupIdOf, hashOf, txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { algoText } from '../../src/sandbox/node-refusal.js'

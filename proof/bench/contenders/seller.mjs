@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
-import { encodeBase32 } from '../../../dist/src/adapters/algorand/base32.js'
+import { encodeBase32 } from '../../../dist/src/adapters/algorand/address.js'
 import { config, NETWORK, ready, work } from './child.mjs'
 
 /** `{sig, txn}` in the encoding that both clients write: the signature, then the transaction. */

@@ -2,7 +2,7 @@
 
 import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
 import { createCatalogue } from '../../../src/adapters/bazaar/resource-catalogue.js'
-import { answerOf } from '../../../src/adapters/facilitator/facilitator-response.js'
+import { answerOf } from '../../../src/adapters/facilitator/verdict-of-response.js'
 import { CAIP2 } from '../../../src/domain/network.js'
 import type { Exchange, ExchangeReply, OutgoingRequest } from '../../../src/ports/exchange.js'
 import { facilitatorRoutes } from '../../../src/sandbox/facilitator-routes.js'

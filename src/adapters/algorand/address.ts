@@ -3,10 +3,10 @@
  *
  * @see https://developer.algorand.org/docs/get-details/encoding/#address
  */
+import { base32nopad } from '@scure/base'
 import { sha512_256 } from '#platform'
 import { concatBytes, equalBytes } from '../../domain/bytes.js'
 import { isAddress } from '../../domain/strangers-text.js'
-import { decodeBase32, encodeBase32 } from './base32.js'
 
 export const PUBLIC_KEY_BYTES = 32
 const CHECKSUM_BYTES = 4
@@ -30,4 +30,22 @@ export function isValidAddress(address: unknown): address is string {
 
 function checksumOf(publicKey: Uint8Array): Uint8Array {
   return sha512_256(publicKey).subarray(-CHECKSUM_BYTES)
+}
+
+/**
+ * Base32 of addresses and transaction ids: the alphabet of RFC 4648, section 6, without padding.
+ *
+ * `@scure/base` refuses what its encoder never writes: another length, and last bits that are not zero. It takes 3 µs for 32 bytes;
+ * our own loop took 0.7, which a paid call of 1 ms does not notice.
+ */
+
+export const encodeBase32: (bytes: Uint8Array) => string = base32nopad.encode
+
+/** `undefined` for text that is not base32. */
+function decodeBase32(text: string): Uint8Array | undefined {
+  try {
+    return base32nopad.decode(text)
+  } catch {
+    return undefined
+  }
 }

@@ -2,9 +2,8 @@
 import type { NetworkFacts } from '../../domain/network.js'
 import { type Chain, INDEXER_AHEAD_MAX, type Landing, type Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import { checkedNode, type NodeWatch } from './checked-last-round.js'
+import { checkedNode, type NodeWatch, roundEstimate } from './last-round.js'
 import type { Algod, Indexer } from './node-clients.js'
-import { roundEstimate } from './round-estimate.js'
 
 export interface ChainOptions {
   readonly network: NetworkFacts

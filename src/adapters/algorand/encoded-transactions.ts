@@ -5,8 +5,7 @@
  */
 import { type Address, encodeMsgpack, type SignedTransaction, type Transaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
-import { encodeAddress } from './address.js'
-import { encodeBase32 } from './base32.js'
+import { encodeAddress, encodeBase32 } from './address.js'
 import { decodeMember, type GroupMember } from './decode-transaction.js'
 import { verifySignature } from './signing-keys.js'
 import { bytesToSign, hashOf, signedBytes, ungroupedHashOf } from './transaction-bytes.js'

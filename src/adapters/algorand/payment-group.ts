@@ -4,7 +4,7 @@ import { sha512_256 } from '#platform'
 import { concatBytes } from '../../domain/bytes.js'
 import { SdkError } from '../../domain/errors.js'
 import { X402_VERSION } from '../../domain/x402.js'
-import { encodeBase32 } from './base32.js'
+import { encodeBase32 } from './address.js'
 import type { SuggestedParams } from './node-clients.js'
 import {
   type AssetPayment,

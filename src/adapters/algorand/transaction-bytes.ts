@@ -1,7 +1,7 @@
 /** Transactions as bytes: hashing and wrapping, which are slow in algosdk. Of it, only types are imported here. */
 import { createHash } from 'node:crypto'
 import type { Transaction } from 'algosdk'
-import { encodeBase32 } from './base32.js'
+import { encodeBase32 } from './address.js'
 import { aroundEntry } from './msgpack.js'
 
 export const GROUP_SIZE_MAX = 16

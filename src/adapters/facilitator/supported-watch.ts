@@ -9,7 +9,7 @@ import { isRecord, X402_VERSION } from '../../domain/x402.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Supported } from '../../ports/facilitator.js'
 import { sleep } from '../../ports/timeouts-and-aborts.js'
-import type { Answer } from './facilitator-response.js'
+import type { Answer } from './verdict-of-response.js'
 
 export interface SupportedWatch {
   /** The last good answer, without waiting. */

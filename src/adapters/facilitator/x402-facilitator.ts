@@ -1,18 +1,23 @@
 /** A facilitator over the REST interface of x402 version 2 (its section 7): `/supported`, `/verify`, `/settle`. */
-import { BlockList, isIP } from 'node:net'
 import { exchangeTo } from '#platform'
-import { SvcError } from '../../domain/errors.js'
-import type { NetworkFacts } from '../../domain/network.js'
-import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
+import { withoutIdentifier } from '../../domain/idempotency-key.js'
+import { isIdOf, type NetworkFacts } from '../../domain/network.js'
+import { isRecord, type PaymentPayload, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Exchange, MakeExchange, OutgoingRequest } from '../../ports/exchange.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 import { ASKER_HEADER } from '../../ports/protocol-facilitator.js'
-import { ANSWER_BYTES_MAX, type Answer, answerOf, outageOf } from './facilitator-response.js'
+import { facilitatorUrl } from './facilitator-url.js'
 import type { ListedFacilitator } from './failover.js'
-import { envelopes } from './request-body.js'
 import { watchSupported } from './supported-watch.js'
-import { settlementOf, verificationOf } from './verdict-of-response.js'
+import {
+  ANSWER_BYTES_MAX,
+  type Answer,
+  answerOf,
+  outageOf,
+  settlementOf,
+  verificationOf,
+} from './verdict-of-response.js'
 
 export const FACILITATOR_CONNECTIONS_MAX = 512
 
@@ -70,7 +75,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   const payments = exchangeOver(options.connectionsMax ?? FACILITATOR_CONNECTIONS_MAX)
   // Payments that hold every connection must not make our own question fail, too.
   const own = exchangeOver(1)
-  const envelopeOf = envelopes(network)
+  const bodyOf = bodies(network)
   const accept = { accept: 'application/json' }
   const known = {
     ...accept,
@@ -112,7 +117,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     headers: Readonly<Record<string, string>>,
   ): Promise<Answer> {
     const listed = watch.known ?? (await watch.current())
-    const body = envelopeOf(payment, requirements, listed?.network ?? requirements.network)
+    const body = bodyOf(payment, requirements, listed?.network ?? requirements.network)
     if (!body) return NOT_SENT
     const answer = await heard(payments, { method: 'POST', path, headers, body, timeoutMs })
     lastOutage = 'outage' in answer ? `${path}: ${answer.outage}` : undefined
@@ -142,19 +147,14 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
   }
 }
 
-const WHY = { reason: 'invalid_payload', message: 'the payment is too large, or too deep, to be sent on' }
+const [REASON, MESSAGE] = ['invalid_payload', 'the payment is too large, or too deep, to be sent on']
 
 /** Our own refusal, as verify and settle answer it. */
 const NOT_SENT: Answer = {
   status: 400,
   body: {
-    isValid: false,
-    invalidReason: WHY.reason,
-    invalidMessage: WHY.message,
-    success: false,
-    transaction: '',
-    errorReason: WHY.reason,
-    errorMessage: WHY.message,
+    ...{ isValid: false, invalidReason: REASON, invalidMessage: MESSAGE },
+    ...{ success: false, transaction: '', errorReason: REASON, errorMessage: MESSAGE },
   },
 }
 
@@ -166,45 +166,56 @@ function warn(logger: Logger, message: string): void {
   }
 }
 
-const LOCAL = new BlockList()
-LOCAL.addSubnet('127.0.0.0', 8, 'ipv4')
-LOCAL.addSubnet('10.0.0.0', 8, 'ipv4')
-LOCAL.addSubnet('172.16.0.0', 12, 'ipv4')
-LOCAL.addSubnet('192.168.0.0', 16, 'ipv4')
-LOCAL.addAddress('::1', 'ipv6')
-LOCAL.addSubnet('fc00::', 7, 'ipv6')
+/**
+ * Express reads 100 KiB of JSON unless it is told otherwise, and answers 413 to more. Over HTTP a payment has 16 KiB, over MCP and
+ * A2A as much as a body; the largest group of transactions is half of this.
+ */
+const BODY_BYTES_MAX = 96 * 1024
+
+type Body = Buffer<ArrayBuffer> | undefined
+
+/** Encodes a payment once for all requests about it. */
+function bodies(network: NetworkFacts) {
+  const encoded = new WeakMap<
+    PaymentPayload,
+    { requirements: PaymentRequirements; listed: string; body: Body }
+  >()
+  return (payment: PaymentPayload, requirements: PaymentRequirements, listed: string): Body => {
+    const before = encoded.get(payment)
+    if (before?.requirements === requirements && before.listed === listed) return before.body
+    const body = encode(payment, requirements, listed, network)
+    encoded.set(payment, { requirements, listed, body })
+    return body
+  }
+}
 
 /**
- * The URL that payments may be sent to. On plain http across a public network, an attacker could withhold a signed payment and
- * forge the answer "settled", and so get work for free.
- *
- * @throws SvcError `invalid_facilitator` unless the URL is https, or http to a host that is not public.
+ * The body of `/verify` and `/settle`. Facilitators compare networks by exact string, so both fields that name one get the
+ * facilitator's own spelling; no signature covers them. The payment's id stays here: with the payment it opens the answer.
+ * `undefined` for a payload that cannot be sent: it is nested deeper than the stack, or too large for facilitators' hosts.
  */
-export function facilitatorUrl(
-  text: string,
-  options: { readonly allowHttp?: boolean; readonly token?: string | undefined } = {},
-): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-    throw invalid('The facilitator must be an http(s) URL', text)
-  // Paths are appended to the URL, so a query would be lost; health shows the URL, so credentials would be public.
-  if (url.username || url.password || url.search || url.hash)
-    throw invalid('The facilitator URL must not carry credentials, a query or a fragment', url.host)
-  if (url.protocol === 'https:' || isLocal(url.hostname)) return url
-  if (options.token !== undefined)
-    throw invalid(`The facilitator ${url.host} is public: a token is sent there over https alone`, text)
-  if (!options.allowHttp)
-    throw invalid(`The facilitator ${url.host} is public: use https, or allowHttp to accept the risk`, text)
-  return url
-}
-
-function isLocal(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '')
-  const family = isIP(host)
-  if (family !== 0) return LOCAL.check(host, family === 4 ? 'ipv4' : 'ipv6')
-  return !host.includes('.') || host.endsWith('.internal') || host.endsWith('.localhost')
-}
-
-function invalid(why: string, offending: string): SvcError {
-  return new SvcError(why, 'invalid_facilitator', undefined, offending)
+function encode(
+  payment: PaymentPayload,
+  requirements: PaymentRequirements,
+  listedNetwork: string,
+  network: NetworkFacts,
+): Body {
+  const nameless = withoutIdentifier(payment)
+  const { accepted } = nameless
+  // An `accepted` of another network stays as it is: the facilitator must see the payer's own value.
+  const respelt = isRecord(accepted) && isIdOf(network, accepted.network)
+  try {
+    const body = Buffer.from(
+      JSON.stringify({
+        x402Version: X402_VERSION,
+        paymentPayload: respelt
+          ? { ...nameless, accepted: { ...accepted, network: listedNetwork } }
+          : nameless,
+        paymentRequirements: { ...requirements, network: listedNetwork },
+      }),
+    )
+    return body.length > BODY_BYTES_MAX ? undefined : body
+  } catch {
+    return undefined
+  }
 }

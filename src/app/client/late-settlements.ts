@@ -4,7 +4,7 @@
  */
 
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
-import { checkedNode } from '../../adapters/algorand/checked-last-round.js'
+import { checkedNode } from '../../adapters/algorand/last-round.js'
 import type { Algod, Indexer } from '../../adapters/algorand/node-clients.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'

@@ -1,6 +1,5 @@
 /** Blocks. What they say of consensus is made up: there are no proposers, and hashes are of the round's number. */
-import { decodeAddress } from '../../adapters/algorand/address.js'
-import { encodeBase32 } from '../../adapters/algorand/base32.js'
+import { decodeAddress, encodeBase32 } from '../../adapters/algorand/address.js'
 import { hashOf } from '../../adapters/algorand/transaction-bytes.js'
 import type { LandedTransaction, Ledger } from '../ledger.js'
 import { json, type Reply, type SandboxRequest } from '../web-server.js'

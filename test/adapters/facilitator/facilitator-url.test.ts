@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { facilitatorUrl, x402Facilitator } from '../../../src/adapters/facilitator/x402-facilitator.js'
+import { facilitatorUrl } from '../../../src/adapters/facilitator/facilitator-url.js'
+import { x402Facilitator } from '../../../src/adapters/facilitator/x402-facilitator.js'
 import { TESTNET } from '../../../src/domain/network.js'
 
 test.each([

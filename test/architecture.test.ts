@@ -68,7 +68,7 @@ const LAYERS = [
   ...['src/domain/', 'src/ports/', 'src/adapters/', 'src/app/'],
   // The rooms beside the core.
   ...['src/registry/', 'src/facilitator/', 'src/audit/', 'src/sandbox/', 'src/testing/'],
-  ...['src/wallet/', 'src/checks/', 'src/localnet/', 'src/trigger/'],
+  ...['src/wallet/', 'src/checks/', 'src/localnet/', 'src/trigger/', 'src/mcp-bridge/'],
   ...['src/', 'cli/', 'agents/'],
 ]
 

@@ -49,7 +49,7 @@ async function bridge(flags: McpFlags, version: string): Promise<void> {
   // Loaded here and not above, so that no other command loads it.
   const [{ SvcClient }, { bridgeTo }, { serveStdio }, { toolServer }] = await Promise.all([
     import('../../src/client.js'),
-    import('../../src/app/client/mcp-bridge.js'),
+    import('../../src/mcp-bridge/mcp-bridge.js'),
     import('@modelcontextprotocol/server/stdio'),
     import('../../src/adapters/mcp/tool-server.js'),
   ])

@@ -1,8 +1,8 @@
 /** What the bridge says of money: limits that were shown stay, and every payment and every key is told, however a call ends. */
 import { describe, expect, it } from 'vitest'
-import { bridgeTo } from '../../src/app/client/mcp-bridge.js'
 import { declaredIdentifier } from '../../src/domain/idempotency-key.js'
 import { encodeHeader } from '../../src/domain/x402.js'
+import { bridgeTo } from '../../src/mcp-bridge/mcp-bridge.js'
 import { ended, start } from '../cli/run.js'
 import {
   ANSWER,

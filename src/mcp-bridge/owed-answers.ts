@@ -3,9 +3,9 @@
  * made again, it gets this answer, or the key under which the seller may have kept it. A model repeats a cancelled call, and would
  * pay again.
  */
-import { SvcError } from '../../domain/errors.js'
-import { isRecord } from '../../domain/x402.js'
-import type { Clock } from '../../ports/clock.js'
+import { SvcError } from '../domain/errors.js'
+import { isRecord } from '../domain/x402.js'
+import type { Clock } from '../ports/clock.js'
 
 /**
  * `name` says what is asked. `make` makes the call, with the key of an earlier one if that is known; it must not end because the

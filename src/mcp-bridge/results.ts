@@ -1,12 +1,12 @@
 /** What the bridge hands to its host: answers as they came, and beside them only what this client signed. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { contentResult, RECEIPT_META } from '../../adapters/mcp/tool-results.js'
-import type { AnswerContent } from '../../domain/handler-answer.js'
-import { jsonIn } from '../../domain/json.js'
-import { isRecord } from '../../domain/x402.js'
-import { mediaTypeOf } from './http-exchange.js'
-import { endLines, type PaymentRecord } from './payments.js'
-import { type CallResult, outcomeOfResult } from './result-types.js'
+import { contentResult, RECEIPT_META } from '../adapters/mcp/tool-results.js'
+import { mediaTypeOf } from '../app/client/http-exchange.js'
+import { endLines, type PaymentRecord } from '../app/client/payments.js'
+import { type CallResult, outcomeOfResult } from '../app/client/result-types.js'
+import type { AnswerContent } from '../domain/handler-answer.js'
+import { jsonIn } from '../domain/json.js'
+import { isRecord } from '../domain/x402.js'
 
 /** `payments`: all that were signed for this call, also those whose answers were lost. */
 export function paidResult(result: CallResult, payments: readonly PaymentRecord[]): CallToolResult {

@@ -1,5 +1,5 @@
 /** Asks a running agent for what its audit page shows. The token is read from SVC_AUDIT_TOKEN. */
-import { SvcError } from '../src/domain/errors.js'
+import { SvcError } from '../src/domain/index.js'
 
 export interface AgentStream {
   readonly body: ReadableStream<Uint8Array>

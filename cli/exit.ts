@@ -1,7 +1,7 @@
 /** Ends a command: one line on stderr, and an exit code for scripts. Never a stack trace. */
 import { CommanderError } from 'commander'
-import { isAfterPayment } from '../src/app/client/payments.js'
-import { SvcError } from '../src/domain/errors.js'
+import { isAfterPayment } from '../src/app/client/index.js'
+import { SvcError } from '../src/domain/index.js'
 import { hasResult, json, note, print, printable } from './output.js'
 import { systemError } from './system-error.js'
 

@@ -1,15 +1,16 @@
 /** The network of a command, and whom it asks there: what the flags say, then the environment, then the network itself. */
 import { InvalidArgumentError } from 'commander'
 import { networkFrom } from '../src/app/server/network-from.js'
-import { SvcError } from '../src/domain/errors.js'
 import {
   isPublicNetwork,
   type Network,
   type NetworkFacts,
   type NetworkKey,
+  networkFacts,
+  nodeUrls,
   PUBLIC_NETWORKS,
-} from '../src/domain/network.js'
-import { networkFacts, nodeUrls } from '../src/domain/network-definition.js'
+  SvcError,
+} from '../src/domain/index.js'
 import { urlArgument } from './arguments.js'
 
 /** An empty text is refused: `--network "$NET"` with an unset variable must not mean mainnet. */

@@ -4,7 +4,7 @@
  */
 
 import { styleText } from 'node:util'
-import { SvcError } from '../src/domain/errors.js'
+import { SvcError } from '../src/domain/index.js'
 import { indented } from './shown-json.js'
 
 /** Control characters, and the marks that change the direction of text. */

@@ -1,11 +1,9 @@
 /** Prints a whole answer: to a pipe as it came, and on a terminal without any raw byte of its sender's. */
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
-import { isJson, mediaTypeOf } from '../src/app/client/http-exchange.js'
-import type { ShownWindow } from '../src/app/client/payments.js'
-import { outcomeOfResult } from '../src/app/client/result-types.js'
+import { isJson, mediaTypeOf, outcomeOfResult, type ShownWindow } from '../src/app/client/index.js'
 import type { CallResult } from '../src/client.js'
-import { jsonIn } from '../src/domain/json.js'
+import { jsonIn } from '../src/domain/index.js'
 import { json, note, printable, withoutControls, written } from './output.js'
 import { indented, onOneLine } from './shown-json.js'
 

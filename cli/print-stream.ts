@@ -1,11 +1,8 @@
 /** Prints the body of an answer as it comes. A slow reader of stdout slows the stream down. */
 import type { EventSourceMessage } from 'eventsource-parser'
-import { isJson, mediaTypeOf } from '../src/app/client/http-exchange.js'
-import type { ShownWindow } from '../src/app/client/payments.js'
-import { messagesIn } from '../src/app/client/stream-events.js'
+import { isJson, mediaTypeOf, messagesIn, type ShownWindow } from '../src/app/client/index.js'
 import type { StreamResult } from '../src/client.js'
-import { SvcError } from '../src/domain/errors.js'
-import { jsonIn } from '../src/domain/json.js'
+import { jsonIn, SvcError } from '../src/domain/index.js'
 import { json, shownText, withoutControls, written } from './output.js'
 import { type BytesSink, base64Of, bytesSink } from './print-answer.js'
 import { onOneLine } from './shown-json.js'

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
-import { SvcError } from '../src/domain/errors.js'
+import { SvcError } from '../src/domain/index.js'
 import { PACKAGE_FOLDER, typeScriptFlags } from './package.js'
 
 export const TEMPLATES = ['basic', 'llm', 'oracle'] as const

@@ -1,5 +1,5 @@
 /** JSON of another party, as text: never parsed and written anew, because a number beyond 2^53 would be another one. */
-import { deeperThan } from '../src/domain/json.js'
+import { deeperThan } from '../src/domain/index.js'
 
 /** A line for each value of a stranger's JSON costs as many spaces as it is deep: beyond these it stays as it came. */
 const INDENTED_LENGTH_MAX = 65_536

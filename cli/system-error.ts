@@ -1,5 +1,5 @@
 /** What the system refuses, as an error of ours that says what to do: a port that is taken, a file that is not there. */
-import { SvcError } from '../src/domain/errors.js'
+import { SvcError } from '../src/domain/index.js'
 
 const FILE_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',

@@ -5,7 +5,7 @@
 import { constants, fstatSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { SvcError } from '../src/domain/errors.js'
+import { SvcError } from '../src/domain/index.js'
 import type { SigningKey } from '../src/wallet/index.js'
 import { note, printable } from './output.js'
 

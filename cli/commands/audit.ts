@@ -11,8 +11,7 @@ import {
   paymentRow,
   type ReconciliationReport,
 } from '../../src/audit/index.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { formatUsd } from '../../src/domain/money.js'
+import { formatUsd, SvcError } from '../../src/domain/index.js'
 import { momentArgument, urlArgument } from '../arguments.js'
 import { auditPageOf } from '../audit-page-of.js'
 import {

@@ -4,11 +4,7 @@
  */
 import type { Command } from 'commander'
 import type { BazaarAnswer, BazaarResource, WholeBazaarAnswer } from '../../src/client.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { networkOf } from '../../src/domain/network.js'
-import { priceOf } from '../../src/domain/quote-for-display.js'
-import { mentions } from '../../src/domain/read-bazaar-index.js'
-import { primitiveText } from '../../src/domain/strangers-text.js'
+import { mentions, networkOf, priceOf, primitiveText, SvcError } from '../../src/domain/index.js'
 import { countArgument, urlArgument } from '../arguments.js'
 import { EXIT } from '../exit.js'
 import { facilitatorOf, ownNetworkIfAny } from '../networks.js'

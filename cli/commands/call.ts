@@ -3,13 +3,15 @@
  * `SVC_SUBSCRIPTION_KEY`, because shell histories would keep a flag.
  */
 import type { Command } from 'commander'
-import { endLines, failedAfter, type PaymentEnd, type ShownWindow } from '../../src/app/client/payments.js'
-import { outcomeOfResult } from '../../src/app/client/result-types.js'
+import {
+  endLines,
+  failedAfter,
+  outcomeOfResult,
+  type PaymentEnd,
+  type ShownWindow,
+} from '../../src/app/client/index.js'
 import type { CallResult, Network, StreamResult } from '../../src/client.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { quotedNetworks } from '../../src/domain/quote-for-display.js'
-import { shellWord } from '../../src/domain/strangers-text.js'
-import { isRecord } from '../../src/domain/x402.js'
+import { isRecord, quotedNetworks, SvcError, shellWord } from '../../src/domain/index.js'
 import {
   methodArgument,
   type RequestFlags,

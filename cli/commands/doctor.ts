@@ -1,8 +1,7 @@
 /** `svc doctor`: one line for each condition that must hold before a caller can find and pay, and how to fix it if it does not. */
 import type { Command } from 'commander'
 import type { Finding } from '../../src/checks/index.js'
-import { SvcError } from '../../src/domain/errors.js'
-import type { Network } from '../../src/domain/network.js'
+import { type Network, SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
 import { EXIT } from '../exit.js'
 import { ALGOD_OPTION, facilitatorOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'

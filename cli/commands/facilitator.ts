@@ -1,7 +1,6 @@
 /** `svc facilitator`: settles payments over your own node and pays their fees, for servers that reach it by HTTP. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { SvcError } from '../../src/domain/errors.js'
-import type { Network } from '../../src/domain/network.js'
+import { type Network, SvcError } from '../../src/domain/index.js'
 import { serveFacilitator } from '../../src/facilitator/serve-facilitator.js'
 import { createFacilitator } from '../../src/facilitator.js'
 import { portArgument, required, urlArgument } from '../arguments.js'

@@ -1,6 +1,6 @@
 /** `svc init`: makes a new agent from a template. The agent runs, has tests and can be paid before any line is changed. */
 import { type Command, Option } from 'commander'
-import { shellWord } from '../../src/domain/strangers-text.js'
+import { shellWord } from '../../src/domain/index.js'
 import { json, print, printable } from '../output.js'
 import { TYPESCRIPT_SINCE } from '../package.js'
 import { projectFrom, TEMPLATES, type Template } from '../project.js'

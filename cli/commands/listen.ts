@@ -1,9 +1,8 @@
 /** `svc listen`: prints each call of a running agent as it ends. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { eventsIn } from '../../src/app/client/stream-events.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { isRecord } from '../../src/domain/x402.js'
+import { eventsIn } from '../../src/app/client/index.js'
+import { isRecord, SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
 import { type AgentStream, auditPageOf } from '../audit-page-of.js'
 import { moneyTold } from '../dev/messages.js'

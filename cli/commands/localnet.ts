@@ -1,6 +1,6 @@
 /** `svc localnet`: readies AlgoKit LocalNet, or another private node, to sell and to pay on, and settles there until it stops. */
 import type { Command } from 'commander'
-import { shellWord } from '../../src/domain/strangers-text.js'
+import { shellWord } from '../../src/domain/index.js'
 import type { Localnet, LocalnetFlags } from '../../src/localnet/index.js'
 import { portArgument } from '../arguments.js'
 import { signalled } from '../exit.js'

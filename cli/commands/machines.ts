@@ -11,7 +11,7 @@ import {
   type Proof,
   stately,
 } from '../../src/audit/index.js'
-import { SvcError } from '../../src/domain/errors.js'
+import { SvcError } from '../../src/domain/index.js'
 import { columns, json, print, writeResult } from '../output.js'
 
 type Format = 'mermaid' | 'svg' | 'json'

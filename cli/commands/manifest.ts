@@ -1,8 +1,7 @@
 /** `svc manifest`: prints an agent's manifest. */
 import type { Command } from 'commander'
 import type { ManifestEndpoint } from '../../src/client.js'
-import { primitiveText } from '../../src/domain/strangers-text.js'
-import { windowShown } from '../../src/domain/subscription-terms.js'
+import { primitiveText, windowShown } from '../../src/domain/index.js'
 import { columns, json, print, printable } from '../output.js'
 
 export function manifestCommand(program: Command): void {

@@ -1,6 +1,6 @@
 /** `svc mcp`: serves an agent's endpoints as tools for desktop clients, over stdio. Stdout carries only the protocol. */
 import type { Command } from 'commander'
-import { endLines, type PaymentEnd } from '../../src/app/client/payments.js'
+import { endLines, type PaymentEnd } from '../../src/app/client/index.js'
 import type { ActiveSubscription, Network, SvcClient } from '../../src/client.js'
 import { required, WALLET_OPTION } from '../arguments.js'
 import { EXIT, signalled } from '../exit.js'
@@ -47,11 +47,10 @@ async function bridge(flags: McpFlags, version: string): Promise<void> {
   const mnemonic = await walletWords(flags.wallet)
   const keys = keysIn(taken('SVC_SUBSCRIPTION_KEY'))
   // Loaded here and not above, so that no other command loads it.
-  const [{ SvcClient }, { bridgeTo }, { serveStdio }, { toolServer }] = await Promise.all([
+  const [{ SvcClient }, { bridgeTo, toolServer }, { serveStdio }] = await Promise.all([
     import('../../src/client.js'),
     import('../../src/mcp-bridge/mcp-bridge.js'),
     import('@modelcontextprotocol/server/stdio'),
-    import('../../src/adapters/mcp/tool-server.js'),
   ])
   const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay })
   const toolbox = await bridgeTo(url, client, name => keys.get(name) ?? keys.get(''))

@@ -1,11 +1,16 @@
 /** `svc quote`: prints an endpoint's price. Free, and without a wallet. */
 import type { Command } from 'commander'
 import type { payableEntry } from '../../src/app/client/read-quote.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { MAINNET, networkOf, TESTNET } from '../../src/domain/network.js'
-import { priceOf } from '../../src/domain/quote-for-display.js'
-import { primitiveText } from '../../src/domain/strangers-text.js'
-import { isRecord, type PaymentRequired } from '../../src/domain/x402.js'
+import type { PaymentRequired } from '../../src/client.js'
+import {
+  isRecord,
+  MAINNET,
+  networkOf,
+  priceOf,
+  primitiveText,
+  SvcError,
+  TESTNET,
+} from '../../src/domain/index.js'
 import { methodArgument, type RequestFlags, sentAs, withQuery, withRequestOptions } from '../arguments.js'
 import { ownNetworkIfAny } from '../networks.js'
 import { columns, json, print } from '../output.js'

@@ -1,8 +1,7 @@
 /** `svc refunds`: what is owed to callers, by the journals and the chain. Sends nothing. Exit code 1 where something is owed. */
 import type { Command } from 'commander'
 import { OWED_REASONS, type OwedRefund, type OwedReport, openBooks } from '../../src/audit/index.js'
-import { SvcError } from '../../src/domain/errors.js'
-import { formatUsd } from '../../src/domain/money.js'
+import { formatUsd, SvcError } from '../../src/domain/index.js'
 import { momentArgument } from '../arguments.js'
 import {
   JOURNAL_INDEXER_OPTION,

@@ -1,10 +1,7 @@
 /** `svc trigger`: plays a case against a local agent, with play money, and says whether the rules held. */
 import { type Command, Option } from 'commander'
-import { SvcError } from '../../src/domain/errors.js'
-import { formatUsd } from '../../src/domain/money.js'
-import type { Network } from '../../src/domain/network.js'
-import { CASE_NAMES, CASES, type CaseName } from '../../src/trigger/cases.js'
-import type { Played } from '../../src/trigger/index.js'
+import { formatUsd, type Network, SvcError } from '../../src/domain/index.js'
+import { CASE_NAMES, CASES, type CaseName, loadPlayer, type Played } from '../../src/trigger/index.js'
 import { jsonArgument, required, urlArgument } from '../arguments.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
@@ -54,7 +51,7 @@ async function trigger(
   if (flags.list) return printList(flags)
   const chosen = required(named, 'The name of a case (svc trigger --list has them)')
   const network = networkOnSandbox(flags)
-  const { play, sandboxControl } = await import('../../src/trigger/index.js')
+  const { play, sandboxControl } = await loadPlayer()
   const { targetAt } = await import('../dev/first-call.js')
   const sandboxUrl = (process.env.SVC_SANDBOX || `http://127.0.0.1:${SANDBOX_PORT}`).replace(/\/+$/, '')
   const sandbox = await sandboxControl(sandboxUrl, network)

@@ -7,7 +7,7 @@ import { writeSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { inspect } from 'node:util'
 import type { CallEndedMessage, HandlerFailedMessage } from '../../src/app/charge/tell-observers.js'
-import type { SvcError } from '../../src/domain/errors.js'
+import type { SvcError } from '../../src/domain/index.js'
 import { printable } from '../output.js'
 import { systemError } from '../system-error.js'
 

@@ -1,6 +1,6 @@
 /** Runs the agent, and restarts it at each change of its sources, until a signal stops the loop. */
 import { spawn } from 'node:child_process'
-import { isRecord } from '../../src/domain/x402.js'
+import { isRecord } from '../../src/domain/index.js'
 import type { Report } from './announce.js'
 import type { Program } from './program.js'
 import type { SourceChanges } from './source-changes.js'

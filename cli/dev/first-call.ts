@@ -7,7 +7,7 @@ import {
   SvcClient,
   SvcError,
 } from '../../src/client.js'
-import { examplesOf } from '../../src/domain/example-input.js'
+import { examplesOf } from '../../src/domain/index.js'
 
 const client = new SvcClient({ retry: false })
 

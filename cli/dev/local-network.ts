@@ -1,6 +1,6 @@
 /** Play money beside the agent: a sandbox, or AlgoKit LocalNet. */
-import { SvcError } from '../../src/domain/errors.js'
-import type { Network, NetworkDefinition } from '../../src/domain/network.js'
+
+import { type Network, type NetworkDefinition, SvcError } from '../../src/domain/index.js'
 import { exportsOf, LOCALNET_FILE } from '../commands/localnet.js'
 import { startUsualSandbox } from '../commands/sandbox.js'
 import { networkOfFlags } from '../networks.js'

@@ -1,8 +1,6 @@
 /** The messages of `svc dev`. The agent prints its own output too; these lines are true whatever it prints. */
 import type { ManifestEndpoint } from '../../src/client.js'
-import { formatUsd } from '../../src/domain/money.js'
-import { shellWord } from '../../src/domain/strangers-text.js'
-import { windowShown } from '../../src/domain/subscription-terms.js'
+import { formatUsd, shellWord, windowShown } from '../../src/domain/index.js'
 import { printable, styled } from '../output.js'
 import type { CallReport, FailureReport } from './announce.js'
 import type { FirstCall, Offer } from './first-call.js'

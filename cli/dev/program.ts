@@ -1,8 +1,7 @@
 /** Finds the program that `svc dev` runs, and checks that this Node can run it. */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { extname, relative, resolve } from 'node:path'
-import { SvcError } from '../../src/domain/errors.js'
-import { isRecord } from '../../src/domain/x402.js'
+import { isRecord, SvcError } from '../../src/domain/index.js'
 import { TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
 
 export interface Program {

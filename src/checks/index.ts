@@ -20,4 +20,4 @@ export {
 // Can an agent be paid: its address, facilitator and node
 export { sellingChecks } from './selling.js'
 // Did it land
-export { lookUp, type Moved, type Sighting } from './transaction.js'
+export { amountOf, lookUp, type Sighting, whyNoPayment } from './transaction.js'

@@ -9,8 +9,10 @@ import {
   uint64In,
 } from '../adapters/algorand/node-response-reader.js'
 import { SvcError } from '../domain/errors.js'
+import { formatUsd } from '../domain/money.js'
 import { type NetworkFacts, otherThan } from '../domain/network.js'
 import { isRecord } from '../domain/x402.js'
+import { INDEXER_AHEAD_MAX } from '../ports/chain.js'
 import type { Transfer } from '../ports/incoming-transfers.js'
 
 export type Sighting =
@@ -89,4 +91,53 @@ function indexedSighting(transaction: Record<string, unknown>): Sighting {
   const { payer, receiver, asset, amount, landedMs } = transferOf(transaction)
   const landed = { state: 'landed', round: bigintIn(transaction, 'confirmed-round'), landedMs } as const
   return asset === '' ? landed : { ...landed, moved: { payer, receiver, asset, amount } }
+}
+
+/** Why this is no payment in USDC that landed; `undefined` where it is one. */
+export function whyNoPayment(
+  sighting: Sighting,
+  network: NetworkFacts,
+  lastValid?: bigint,
+): { readonly message: string; readonly code: string } | undefined {
+  if ('nodeRound' in sighting) return unseen(sighting, lastValid)
+  if ('round' in sighting) {
+    const { round, moved } = sighting
+    if (moved && moved.asset === network.usdcId && moved.amount > 0n) return undefined
+    const what = moved ? amountOf(moved, network) : 'no asset'
+    return {
+      message: `It landed in round ${round}, and is no payment in USDC: it moved ${what}`,
+      code: 'not_a_payment',
+    }
+  }
+  if ('why' in sighting)
+    return {
+      message: `The node has given it up (${sighting.why}): through another node it can land until round ${sighting.lastValid}`,
+      code: 'tx_dropped',
+    }
+  return {
+    message: `The node has it, and it has not landed yet: it can until round ${sighting.lastValid}. Ask again`,
+    code: 'tx_pending',
+  }
+}
+
+function unseen(
+  { nodeRound, indexerRound }: Extract<Sighting, { state: 'unseen' }>,
+  lastValid: bigint | undefined,
+) {
+  const node = `The node has not seen it in the 1000 rounds up to ${nodeRound}`
+  const seen = indexerRound === undefined ? node : `${node}, nor the indexer in any up to ${indexerRound}`
+  const fits = indexerRound !== undefined && indexerRound <= nodeRound + INDEXER_AHEAD_MAX
+  if (fits && lastValid !== undefined && lastValid < indexerRound && lastValid < nodeRound)
+    return { message: `${seen}. It can no longer land: its last round was ${lastValid}`, code: 'tx_expired' }
+  const until =
+    lastValid === undefined ? 'most payments can for 5 minutes, and some for 50' : `until round ${lastValid}`
+  const cure =
+    indexerRound === undefined && lastValid !== undefined
+      ? '. Only an indexer proves that it did not: give --indexer'
+      : ''
+  return { message: `${seen}. It may still land: ${until}${cure}`, code: 'tx_not_found' }
+}
+
+export function amountOf({ asset, amount }: Moved, { usdcId }: NetworkFacts): string {
+  return asset === usdcId ? `${formatUsd(amount)} in USDC` : `${amount} base units of asset ${asset}`
 }

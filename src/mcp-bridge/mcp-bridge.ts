@@ -7,7 +7,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../adapters/mcp/free-tools.js'
 import { errorResult, objectResult } from '../adapters/mcp/tool-results.js'
-import type { Toolbox, ToolCall } from '../adapters/mcp/tool-server.js'
+import { type Toolbox, type ToolCall, toolServer } from '../adapters/mcp/tool-server.js'
 import { toolOf } from '../adapters/mcp/tools-of-endpoints.js'
 import { type CallOptions, urlOf } from '../app/client/build-request.js'
 import type { SvcClient } from '../app/client/client.js'
@@ -24,6 +24,8 @@ import { isRecord } from '../domain/x402.js'
 import { wakefulClock } from '../ports/clock.js'
 import { owedAnswers } from './owed-answers.js'
 import { foreignResult, paidResult } from './results.js'
+
+export { toolServer }
 
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/
 const FREE_CALL_TIMEOUT_MS = 30_000

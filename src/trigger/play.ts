@@ -6,6 +6,8 @@ import { type Answer, callerAt, type Target } from './caller.js'
 import { CASES, type Case, type CaseName } from './cases.js'
 import type { SandboxControl } from './sandbox-control.js'
 
+export { sandboxControl } from './sandbox-control.js'
+
 export interface Played {
   readonly name: CaseName
   readonly target: Target

@@ -2,9 +2,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { whyNoPayment } from '../../cli/commands/tx.js'
 import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
-import { lookUp, type Sighting } from '../../src/checks/transaction.js'
+import { lookUp, type Sighting, whyNoPayment } from '../../src/checks/transaction.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { closing } from '../support/closing.js'
 

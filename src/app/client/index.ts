@@ -1,0 +1,12 @@
+/**
+ * What programs of this package show of calls, beside what `src/client.ts` gives to everybody. It loads no keys and no HTTP client:
+ * the command line reads it at every start.
+ */
+
+// A received answer
+export { isJson, mediaTypeOf } from './http-exchange.js'
+// What was paid, in the same words everywhere
+export { endLines, failedAfter, isAfterPayment, type PaymentEnd, type ShownWindow } from './payments.js'
+export { outcomeOfResult } from './result-types.js'
+// Events of a stream
+export { eventsIn, messagesIn } from './stream-events.js'

@@ -1,0 +1,32 @@
+/**
+ * The domain as programs around the core use it: what people type and strangers send, read and shown. The core imports the files
+ * themselves.
+ */
+
+// Failures that users are told of
+export { SvcError } from './errors.js'
+// An input that an endpoint accepts, by its schema
+export { examplesOf } from './example-input.js'
+// JSON and other texts of strangers
+export { deeperThan, jsonIn } from './json.js'
+// Money
+export { formatUsd } from './money.js'
+// Networks, by name, by definition and by the ids of quotes
+export {
+  isPublicNetwork,
+  MAINNET,
+  type Network,
+  type NetworkDefinition,
+  type NetworkFacts,
+  type NetworkKey,
+  networkOf,
+  PUBLIC_NETWORKS,
+  TESTNET,
+} from './network.js'
+export { networkFacts, nodeUrls } from './network-definition.js'
+// Offers of strangers
+export { priceOf, quotedNetworks } from './quote-for-display.js'
+export { mentions } from './read-bazaar-index.js'
+export { primitiveText, shellWord } from './strangers-text.js'
+export { windowShown } from './subscription-terms.js'
+export { isRecord } from './x402.js'

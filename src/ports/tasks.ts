@@ -58,7 +58,8 @@ export type Take =
  * Keeps the tasks of A2A that wait for their payment, and remembers which payment was presented for each.
  *
  * A task belongs to the first payment that takes it, and never to another: two payments that come at once, to whichever
- * replicas, cannot both be charged for it. So each move decides and writes in one atomic step on the store's own time,
+ * replicas, cannot both be charged for it. The claim `task:<id>` does not forbid that: it lies in its payer's slot, and another payer's
+ * payment opens another one. So each move decides and writes in one atomic step on the store's own time,
  * and an implementation that reads and then writes is wrong. Sent again, a move changes nothing more, and says the same; only a
  * `take` is then no longer the first, and an `end` that deleted the task says `unknown`.
  *
@@ -73,9 +74,10 @@ export interface TaskStore {
   get(name: string): Promise<StoredTask | undefined>
   /**
    * Takes the task for a payment, unless another payment has it. From then on the task is kept for `lifeMs`, and never
-   * for less time than before. The token is remembered: it is the last request's that took the task.
+   * for less time than before. The token is remembered: it is the last request's that took the task. `undefined` where there is no
+   * such task.
    */
-  take(move: TakeTask): Promise<TakenTask>
+  take(move: TakeTask): Promise<TakenTask | undefined>
   /**
    * Ends a task. `completed`: its answer was paid for. The task no longer counts, and is kept for `lifeMs`, so that the
    * payment that has it can ask again. Needs the payment that has it, and no token. `failed`: deletes a task that is not
@@ -121,11 +123,13 @@ export interface TakeTask {
   readonly lifeMs: number
 }
 
-/** The result of `take`. `isFirst`: no request took the task before. `paidBy` is the payment that took the task first. */
-export type TakenTask =
-  | { readonly verdict: 'taken'; readonly content: Uint8Array; readonly isFirst: boolean }
-  | { readonly verdict: 'refused'; readonly paidBy: string }
-  | { readonly verdict: 'unknown' }
+/** A task that a payment has. */
+export interface TakenTask extends StoredTask {
+  /** The payment that took it first, which may be another one. */
+  readonly payment: string
+  /** Whether no request took the task before. */
+  readonly isFirst: boolean
+}
 
 /** The arguments of `end`. */
 export interface EndTask {

@@ -74,14 +74,15 @@ export function memoryTasks(options: MemoryTasksOptions = {}): TaskStore {
     },
     async take({ name, payment, token, lifeMs }) {
       const task = find(name)
-      if (task === undefined) return { verdict: 'unknown' }
-      if ((task.payment ?? payment) !== payment) return { verdict: 'refused', paidBy: task.payment! }
+      if (task === undefined) return undefined
       const isFirst = task.payment === undefined
-      task.payment = payment
-      task.token = token
-      const leftMs = task.expiresAtMs - clock.monotonic()
-      if (!task.isCompleted && leftMs < lifeMs) keepFor(task, lifeMs)
-      return { verdict: 'taken', content: copyOf(task.content), isFirst }
+      task.payment ??= payment
+      if (task.payment === payment) {
+        task.token = token
+        const leftMs = task.expiresAtMs - clock.monotonic()
+        if (!task.isCompleted && leftMs < lifeMs) keepFor(task, lifeMs)
+      }
+      return { content: copyOf(task.content), payment: task.payment, isFirst }
     },
     async end({ name, how, payment, token, lifeMs }) {
       const task = find(name)

@@ -2,7 +2,7 @@
  * Tasks that wait for their payment, for all replicas. Promise: see the port. The bound of their number is one count, so all
  * of them are in one hash slot.
  */
-import type { NewTask, TakenTask, TaskStore } from '../../ports/tasks.js'
+import type { NewTask, TaskStore } from '../../ports/tasks.js'
 import type { Connection } from './connection.js'
 import { END, PUT, TAKE } from './lua/tasks.js'
 import { moveInTime, serverTime } from './server-time.js'
@@ -35,22 +35,13 @@ export function redisTasks(
       const reply = await moveInTime(connection, time, deadlineMs =>
         take(keysOf(name), [deadlineMs, payment, token, Math.ceil(lifeMs)]),
       )
-      return readTaken(reply as readonly [Buffer, Buffer?, Buffer?])
+      if (reply === null) return undefined
+      const [order, content, by] = reply as readonly [Buffer, Buffer, Buffer]
+      return { content, payment: String(by), isFirst: String(order) === 'first' }
     },
     async end({ name, how, payment = '', token = '', lifeMs }) {
       const reply = await end(keysOf(name), [how, Math.ceil(lifeMs), payment, token])
       return String(reply) as 'ended' | 'kept' | 'unknown'
     },
-  }
-}
-
-function readTaken([verdict, rest, order]: readonly [Buffer, Buffer?, Buffer?]): TakenTask {
-  switch (String(verdict)) {
-    case 'taken':
-      return { verdict: 'taken', content: rest!, isFirst: String(order) === 'first' }
-    case 'refused':
-      return { verdict: 'refused', paidBy: String(rest) }
-    default:
-      return { verdict: 'unknown' }
   }
 }

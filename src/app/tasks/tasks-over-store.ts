@@ -54,6 +54,15 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
   const opened = (content: Uint8Array, id: string) =>
     JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as KeptCall
 
+  async function orWarn<T>(what: string, move: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await move()
+    } catch (cause) {
+      logger.warn({ err: cause }, what)
+      return undefined
+    }
+  }
+
   return {
     async keep(call, clientAddress) {
       const { inputBytesMax: bytesMax, max } = terms
@@ -82,46 +91,30 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       const read = (await reader()).read(payment)
       const by = { name, payment: read?.txId ?? unreadable(payment), token }
       const taken = await store.take({ ...by, lifeMs: quoteLifeMs + UNTIL_PAID_MS })
-      switch (taken.verdict) {
-        case 'unknown':
-          return taken
-        case 'refused':
-          return { verdict: 'refused', paidBy: paidBy(taken.paidBy) }
-        case 'taken': {
-          const call = opened(taken.content, id)
-          const rate = endpoints.get(call.endpoint)?.rate
-          // Awaited: the payment is counted next, and would be refused where its task took the address's last place.
-          if (taken.isFirst && rate) await uncountTask(deps, rate, call.clientAddress)
-          return {
-            verdict: 'taken',
-            call,
-            async paid() {
-              // For as long as its answer may be asked for: an answer that was recorded is kept for this time.
-              const lifeMs = paymentLifeMs(read) + retentionMs
-              try {
-                await store.take({ ...by, lifeMs })
-              } catch (cause) {
-                logger.warn({ err: cause }, 'a paid task may end before its answer is asked for again')
-              }
-            },
-            async completed() {
-              try {
-                await store.end({ ...by, how: 'completed', lifeMs: retentionMs })
-              } catch (cause) {
-                // The task counts until its time is over. Its payment can ask for the answer all the same.
-                logger.warn({ err: cause }, 'a completed task could not be marked')
-              }
-            },
-            async failed() {
-              try {
-                return (await store.end({ ...by, how: 'failed', lifeMs: 0 })) !== 'kept'
-              } catch (cause) {
-                logger.warn({ err: cause }, 'a failed task could not be ended')
-                return true
-              }
-            },
-          }
-        }
+      if (taken === undefined) return { verdict: 'unknown' }
+      if (taken.payment !== by.payment) return { verdict: 'refused', paidBy: paidBy(taken.payment) }
+      const call = opened(taken.content, id)
+      const rate = endpoints.get(call.endpoint)?.rate
+      // Awaited: the payment is counted next, and would be refused where its task took the address's last place.
+      if (taken.isFirst && rate) await uncountTask(deps, rate, call.clientAddress)
+      return {
+        verdict: 'taken',
+        call,
+        async paid() {
+          // For as long as its answer may be asked for: an answer that was recorded is kept for this time.
+          const lifeMs = paymentLifeMs(read) + retentionMs
+          const what = 'a paid task may end before its answer is asked for again'
+          await orWarn(what, () => store.take({ ...by, lifeMs }))
+        },
+        async completed() {
+          // Otherwise the task counts until its time is over. Its payment can ask for the answer all the same.
+          const move = { ...by, how: 'completed', lifeMs: retentionMs } as const
+          await orWarn('a completed task could not be marked', () => store.end(move))
+        },
+        async failed() {
+          const move = { ...by, how: 'failed', lifeMs: 0 } as const
+          return (await orWarn('a failed task could not be ended', () => store.end(move))) !== 'kept'
+        },
       }
     },
     async decline(id) {

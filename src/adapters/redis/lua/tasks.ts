@@ -40,11 +40,11 @@ keepAtLeast(owners, lifeMs)
 return 'kept'
 `
 
-/** deadlineMs, payment, token, lifeMs -> the verdict, and the content with first or again, or the payment that has the task. */
+/** deadlineMs, payment, token, lifeMs -> first, again or other, then the content and the payment that has the task. */
 export const TAKE = /* lua */ `${FIND}
 if nowMs > tonumber(ARGV[1]) then return { 'late', tostring(nowMs) } end
-if not content then return { 'unknown' } end
-if payment and payment ~= ARGV[2] then return { 'refused', payment } end
+if not content then return nil end
+if payment and payment ~= ARGV[2] then return { 'other', content, payment } end
 redis.call('HSET', name, 'payment', ARGV[2], 'token', ARGV[3])
 local lifeMs = tonumber(ARGV[4])
 if not isCompleted and redis.call('PTTL', name) < lifeMs then
@@ -53,7 +53,7 @@ if not isCompleted and redis.call('PTTL', name) < lifeMs then
   keepAtLeast(open, lifeMs)
   keepAtLeast(owners, lifeMs)
 end
-return { 'taken', content, payment and 'again' or 'first' }
+return { payment and 'again' or 'first', content, ARGV[2] }
 `
 
 /** how, lifeMs, payment, token; without a payment the last two are empty. Deletes and counts down first. */

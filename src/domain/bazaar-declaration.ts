@@ -120,7 +120,7 @@ export function bazaarOf({ method, bodyType, input }: Called, example: unknown):
       )
 }
 
-/** The Bazaar has no word for bytes: they are declared as a text that is not one. */
+/** The Bazaar has no body type for bytes: they are declared as text with the media type of bytes. */
 function textDeclaration(method: string, bodyType: 'text' | 'bytes'): BazaarDeclaration {
   const body = { type: 'string', ...(bodyType === 'bytes' && { contentMediaType: MEDIA_TYPE.bytes }) }
   return declaration(

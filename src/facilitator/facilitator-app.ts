@@ -1,6 +1,6 @@
 /** Plugs a facilitator, the list of resources, a rate limit and metrics into its REST. */
 import type Koa from 'koa'
-import { createCatalogue } from '../adapters/bazaar/resource-catalogue.js'
+import { createBazaarIndex } from '../adapters/bazaar/bazaar-index.js'
 import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
 import { memoryCounters } from '../adapters/memory/counters.js'
 import {
@@ -66,7 +66,7 @@ export function facilitatorApp(facilitator: ProtocolFacilitator, options: Facili
   const { trustProxy, ...read } = readOptions(options, OPTIONS)
   return facilitatorRestApp({
     facilitator,
-    catalogue: createCatalogue(systemClock.now),
+    bazaar: createBazaarIndex(systemClock.now),
     metrics: facilitatorMetrics(facilitator.condition),
     rateLimit: memoryCounters(),
     trustProxyHops: trustProxy,

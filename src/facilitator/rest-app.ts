@@ -10,7 +10,7 @@ import { admitReader, holdsToken } from '../adapters/http/private-routes.js'
 import { clientAddressOf } from '../adapters/http/read-request.js'
 import { errorBody, HttpError } from '../adapters/http/route.js'
 import { pathOf } from '../adapters/http/route-table.js'
-import { callerNetwork } from '../domain/caller-network.js'
+import { callerIpNetwork } from '../domain/caller-ip-network.js'
 import { SvcError } from '../domain/errors.js'
 import { encodeHeader, isBounded, isRecord } from '../domain/x402.js'
 import { retryAfterSeconds } from '../ports/charge.js'
@@ -26,7 +26,7 @@ import {
 export interface FacilitatorRest {
   readonly facilitator: ProtocolFacilitator
   /** The resources that were paid for. Its `list` throws `SvcError` with a status for a wrong query. */
-  readonly catalogue: {
+  readonly bazaar: {
     add(payload: unknown, requirements: unknown): boolean
     list(query: URLSearchParams): object
   }
@@ -61,7 +61,7 @@ const BODIES_BYTES_MAX = 32 * 1024 * 1024
 const RETRY_AFTER_SECONDS = 5
 
 export function facilitatorRestApp(rest: FacilitatorRest): Koa {
-  const { facilitator, catalogue, metrics } = rest
+  const { facilitator, bazaar, metrics } = rest
   const operators = { are: 'onInnerNetwork', publicHosts: rest.operationsHosts } as const
   // One for those that hold the token: strangers' bodies cannot crowd theirs out.
   const [bodies, ownBodies] = [new BodyBudget(BODIES_BYTES_MAX), new BodyBudget(BODIES_BYTES_MAX)]
@@ -110,7 +110,7 @@ export function facilitatorRestApp(rest: FacilitatorRest): Koa {
   )
   router.get('/discovery/resources', async ctx => {
     await admit(new KoaRequest(ctx), 'list', rest)
-    ctx.body = catalogue.list(new URLSearchParams(ctx.querystring))
+    ctx.body = bazaar.list(new URLSearchParams(ctx.querystring))
   })
   router.get('/health', async ctx => {
     admitReader(new KoaRequest(ctx), operators)
@@ -181,7 +181,7 @@ function refusalOf(error: unknown, logger: Logger): HttpError {
 const SETTLEMENTS_TO_A_VERIFICATION = 10
 
 async function admit(request: KoaRequest, operation: Operation | 'list', rest: FacilitatorRest) {
-  const address = callerNetwork(clientAddressOf(request, rest.trustProxyHops))
+  const address = callerIpNetwork(clientAddressOf(request, rest.trustProxyHops))
   const max = operation === 'settle' ? SETTLEMENTS_TO_A_VERIFICATION * rest.perMinute : rest.perMinute
   const verdict = await rest.rateLimit.take(`${operation}:${address}`, perMinute(max))
   if (verdict.admitted) return
@@ -217,9 +217,9 @@ function askerIn(ctx: Context): Asker | undefined {
 }
 
 /** The payment is settled, whatever its description is. */
-function isListed({ catalogue }: FacilitatorRest, payload: unknown, requirements: unknown): boolean {
+function isListed({ bazaar }: FacilitatorRest, payload: unknown, requirements: unknown): boolean {
   try {
-    return catalogue.add(payload, requirements)
+    return bazaar.add(payload, requirements)
   } catch {
     return false
   }

@@ -6,7 +6,7 @@
 
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
-import type { Catalogue } from '../adapters/bazaar/resource-catalogue.js'
+import type { BazaarIndex } from '../adapters/bazaar/bazaar-index.js'
 import { SvcError } from '../domain/errors.js'
 import { networkIdsOf } from '../domain/network.js'
 import { encodeHeader, isBounded, isRecord, X402_VERSION } from '../domain/x402.js'
@@ -20,7 +20,7 @@ import { BadRequest, json, jsonBody, type Reply, type Route } from './web-server
 export interface FacilitatorOptions {
   readonly ledger: Ledger
   readonly sponsor: SigningKey
-  readonly catalogue: Catalogue
+  readonly bazaar: BazaarIndex
   readonly faults: FaultSource
   readonly clock: Pick<Clock, 'after'>
   /** An address that is not the payer's and a network that is not ours, for the faults that name them. */
@@ -36,7 +36,7 @@ interface Asked {
 }
 
 export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
-  const { faults, catalogue } = options
+  const { faults, bazaar } = options
   const withFault = (stage: Stage, answer: (fault: Fault | undefined) => Reply | Promise<Reply>) => {
     const fault = faults.take(stage)
     return (fault && transportFault(fault.behaviour)) ?? answer(fault)
@@ -66,14 +66,14 @@ export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
     {
       method: 'GET',
       path: /^\/discovery\/resources$/,
-      handle: ({ query }) => json(200, listOf(catalogue, query)),
+      handle: ({ query }) => json(200, listOf(bazaar, query)),
     },
   ]
 }
 
-function listOf(catalogue: Catalogue, query: URLSearchParams): object {
+function listOf(bazaar: BazaarIndex, query: URLSearchParams): object {
   try {
-    return catalogue.list(query)
+    return bazaar.list(query)
   } catch (error) {
     if (error instanceof SvcError) throw new BadRequest(error.code, error.message, error.status)
     throw error
@@ -209,8 +209,8 @@ function askedIn(body: Buffer): Asked {
   throw new BadRequest('invalid_request', 'The payment, or its requirements, are larger than they can be')
 }
 
-function listed({ catalogue }: FacilitatorOptions, { payload, requirements }: Asked): Record<string, string> {
-  if (!catalogue.add(payload, requirements)) return {}
+function listed({ bazaar }: FacilitatorOptions, { payload, requirements }: Asked): Record<string, string> {
+  if (!bazaar.add(payload, requirements)) return {}
   return { 'EXTENSION-RESPONSES': encodeHeader({ bazaar: { status: 'success' } }) }
 }
 

@@ -9,7 +9,7 @@ import {
   type SigningKey,
   signingKeyFromSeed,
 } from '../adapters/algorand/signing-keys.js'
-import { createCatalogue } from '../adapters/bazaar/resource-catalogue.js'
+import { createBazaarIndex } from '../adapters/bazaar/bazaar-index.js'
 import { SvcError } from '../domain/errors.js'
 import { ALGORAND_MAINNET, type NetworkDefinition } from '../domain/network.js'
 import { networkFacts } from '../domain/network-definition.js'
@@ -98,7 +98,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       ...facilitatorRoutes({
         ledger,
         sponsor: sponsor.key,
-        catalogue: createCatalogue(systemClock.now),
+        bazaar: createBazaarIndex(systemClock.now),
         faults,
         strangers,
         clock: systemClock,

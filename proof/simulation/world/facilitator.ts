@@ -1,7 +1,7 @@
 /** A facilitator over the sandbox’s ledger and checks; the fate of each request decides how its answer goes wrong. */
 
 import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
-import { createCatalogue } from '../../../src/adapters/bazaar/resource-catalogue.js'
+import { createBazaarIndex } from '../../../src/adapters/bazaar/bazaar-index.js'
 import { answerOf } from '../../../src/adapters/facilitator/verdict-of-response.js'
 import { CAIP2 } from '../../../src/domain/network.js'
 import type { Exchange, ExchangeReply, OutgoingRequest } from '../../../src/ports/exchange.js'
@@ -88,7 +88,7 @@ export class Facilitator {
     this.#routes = facilitatorRoutes({
       ledger,
       sponsor: keyOf(this.#options.sponsor),
-      catalogue: createCatalogue(process.clock.now),
+      bazaar: createBazaarIndex(process.clock.now),
       faults: { take: stage => this.#faultAt(stage) } as FaultSource,
       strangers: { address: keyOf('stranger').address, network: CAIP2.mainnet },
       clock: process.clock,

@@ -56,17 +56,9 @@ export function endOfValue(bytes: Uint8Array, start: number, depth = 0): number 
   return within(bytes, next + width)
 }
 
-/** Whether the value that begins at `start` is a map that has this short key. */
-export function mapHasKey(bytes: Uint8Array, key: string, start = 0): boolean {
-  const head = mapHead(bytes, start)
-  if (head === undefined) return false
-  let { offset } = head
-  for (let entry = 0; entry < head.entries; entry++) {
-    const end = endOfValue(bytes, offset)
-    if (isKey(bytes, offset, key)) return true
-    offset = endOfValue(bytes, end)
-  }
-  return false
+/** Whether the value is a map that has this short key. */
+export function mapHasKey(bytes: Uint8Array, key: string): boolean {
+  return aroundEntry(bytes, key) !== undefined
 }
 
 /** The two parts of a map's entries around the entry that has this short key, and how many entries they are without it. */
@@ -74,7 +66,7 @@ export function aroundEntry(
   bytes: Uint8Array,
   key: string,
 ): { before: Uint8Array; after: Uint8Array; entries: number } | undefined {
-  const head = mapHead(bytes, 0)
+  const head = mapHead(bytes)
   if (head === undefined) return undefined
   let { offset } = head
   for (let entry = 0; entry < head.entries; entry++) {
@@ -89,25 +81,20 @@ export function aroundEntry(
 }
 
 /** Accepts every form of a map's head: another decoder may accept them all, so all of them are one payment here. */
-function mapHead(bytes: Uint8Array, start: number): { entries: number; offset: number } | undefined {
-  const lead = byteAt(bytes, start)
-  if (lead >= 0x80 && lead <= 0x8f) return { entries: lead & 0x0f, offset: start + 1 }
-  const lengthBytes = lead === 0xde ? 2 : lead === 0xdf ? 4 : 0
-  if (lengthBytes === 0) return undefined
-  let entries = 0
-  for (let at = 1; at <= lengthBytes; at++) entries = entries * 256 + byteAt(bytes, start + at)
-  return { entries, offset: start + 1 + lengthBytes }
+function mapHead(bytes: Uint8Array): { entries: number; offset: number } | undefined {
+  const lead = byteAt(bytes, 0)
+  if (lead >= 0x80 && lead <= 0x8f) return { entries: lead & 0x0f, offset: 1 }
+  const width = lead === 0xde ? 2 : lead === 0xdf ? 4 : undefined
+  return width && { entries: uint(bytes, 1, width), offset: 1 + width }
 }
 
 /** A short key as fixstr, str8, str16 or str32. */
 function isKey(bytes: Uint8Array, offset: number, key: string): boolean {
   const lead = byteAt(bytes, offset)
   if (lead === (0xa0 | key.length)) return isText(bytes, offset + 1, key)
-  const lengthBytes = { 217: 1, 218: 2, 219: 4 }[lead]
-  if (lengthBytes === undefined) return false
-  let length = 0
-  for (let at = 1; at <= lengthBytes; at++) length = length * 256 + byteAt(bytes, offset + at)
-  return length === key.length && isText(bytes, offset + 1 + lengthBytes, key)
+  const width = { 217: 1, 218: 2, 219: 4 }[lead]
+  if (width === undefined) return false
+  return uint(bytes, offset + 1, width) === key.length && isText(bytes, offset + 1 + width, key)
 }
 
 /** Splits values that follow each other without a separator, as in the body of `POST /v2/transactions`. */

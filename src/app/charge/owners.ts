@@ -6,7 +6,7 @@
  * First built without the handle: the key of a $0.01 window opened a $50 endpoint of another agent of the same seller.
  */
 import { hash } from 'node:crypto'
-import { callerNetwork } from '../../domain/caller-network.js'
+import { callerIpNetwork } from '../../domain/caller-ip-network.js'
 import { canonicalJson } from '../../domain/json.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { PaymentPayload } from '../../domain/x402.js'
@@ -121,7 +121,7 @@ export function claimName(endpointOwner: string, who: readonly string[], key: st
 /** The host that says no address gives all its callers the same one. */
 function callerMark(endpointOwner: string, address: string): string | undefined {
   if (address === NO_ADDRESS) return undefined
-  return sha256(JSON.stringify(['caller', endpointOwner, callerNetwork(address)])).slice(0, MARK_LENGTH)
+  return sha256(JSON.stringify(['caller', endpointOwner, callerIpNetwork(address)])).slice(0, MARK_LENGTH)
 }
 
 const MARK_LENGTH = 22

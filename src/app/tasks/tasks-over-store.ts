@@ -2,7 +2,7 @@
  * Tasks over a store that other processes can read. The store gets a hash of the task's id, and the content sealed under the
  * id: whoever reads the store can neither pay a task nor read an input or an answer.
  */
-import { callerNetwork } from '../../domain/caller-network.js'
+import { callerIpNetwork } from '../../domain/caller-ip-network.js'
 import { canonicalJson } from '../../domain/json.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import { NO_ADDRESS } from '../../ports/charge.js'
@@ -74,7 +74,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       const name = nameOf(id)
       const keptCall: KeptCall = { ...call, clientAddress }
       const content = sealBytes(Buffer.from(JSON.stringify(keptCall), 'utf8'), id, name, random)
-      const owner = sha256(callerNetwork(clientAddress))
+      const owner = sha256(callerIpNetwork(clientAddress))
       const ownerMax = ownerMaxOf(clientAddress)
       const kept = await store.put({ name, content, owner, lifeMs: quoteLifeMs, ownerMax, max })
       return kept === 'kept' ? { verdict: 'kept', id } : { verdict: 'full' }

@@ -1,4 +1,4 @@
-import { callerNetwork } from '../../../domain/caller-network.js'
+import { callerIpNetwork } from '../../../domain/caller-ip-network.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Counted } from '../../../ports/counters.js'
 import { type Call, claimedPayer, storeDown } from '../call-record.js'
@@ -37,7 +37,7 @@ const ADMITTED = { admitted: true } as const
 function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
   const { request } = call
   if (rate.per === 'ip')
-    return deps.rateLimit.take(`${rate.bucket}ip:${callerNetwork(request.clientAddress)}`, rate.terms)
+    return deps.rateLimit.take(`${rate.bucket}ip:${callerIpNetwork(request.clientAddress)}`, rate.terms)
   if (request.payment.kind !== 'none') return unverified(deps, call, rate)
   // Unpaid calls are not limited here. Calls that present a window's key are counted by that key.
   return request.subscriptionKey === undefined
@@ -124,5 +124,5 @@ function payerKey({ bucket }: Rate, payer: string): string {
 }
 
 function addressKey(bucket: string, clientAddress: string): string {
-  return `${bucket}address:${callerNetwork(clientAddress)}`
+  return `${bucket}address:${callerIpNetwork(clientAddress)}`
 }

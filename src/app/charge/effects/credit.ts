@@ -1,4 +1,4 @@
-import { callerNetwork } from '../../../domain/caller-network.js'
+import { callerIpNetwork } from '../../../domain/caller-ip-network.js'
 import { type ChargeFinal, OUTCOMES, type RunCredit } from '../../../domain/machines/charge.machine.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Counted } from '../../../ports/counters.js'
@@ -25,7 +25,7 @@ type Taken = 'credited' | 'storeDown' | undefined
 
 function take(deps: ChargeDeps, call: Call): Taken | Promise<Taken> {
   // The facilitator has verified the payer. Where the payer cannot be read, the caller's address replaces it.
-  const creditor = creditorName(deps.owner, call.payer ?? callerNetwork(call.request.clientAddress))
+  const creditor = creditorName(deps.owner, call.payer ?? callerIpNetwork(call.request.clientAddress))
   const granted = ({ admitted }: Counted): Taken => {
     if (!admitted) return undefined
     call.creditor = creditor

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
-import { createCatalogue } from '../../src/adapters/bazaar/resource-catalogue.js'
+import { createBazaarIndex } from '../../src/adapters/bazaar/bazaar-index.js'
 
 const TERMS = { scheme: 'exact', network: 'algorand:x', amount: '10000', asset: '5', payTo: 'A' }
 const bazaar = { info: { input: { type: 'http', method: 'GET' } } }
 const paymentFor = (url: string) => ({ resource: { url }, extensions: { bazaar } })
 
 function listed(requirements: object, url = 'https://seller.example/work') {
-  const catalogue = createCatalogue(() => 0)
-  const isListed = catalogue.add(paymentFor(url), requirements)
-  const { items } = catalogue.list(new URLSearchParams()) as {
+  const index = createBazaarIndex(() => 0)
+  const isListed = index.add(paymentFor(url), requirements)
+  const { items } = index.list(new URLSearchParams()) as {
     items: readonly { accepts: readonly object[] }[]
   }
   expect(items.length).toBe(isListed ? 1 : 0)
@@ -26,15 +26,15 @@ it('lists no resource under a URL longer than browsers take', () => {
 })
 
 it('answers with no more than 64 KiB, and tells where the next page begins', () => {
-  const catalogue = createCatalogue(() => 0)
+  const index = createBazaarIndex(() => 0)
   const long = { ...bazaar, note: 'x'.repeat(16_000) }
   for (let at = 0; at < 10; at++) {
     const resource = { url: `https://seller.example/work-${at}`, description: '\u0000'.repeat(1_000) }
-    expect(catalogue.add({ resource, extensions: { bazaar: long } }, TERMS)).toBe(true)
+    expect(index.add({ resource, extensions: { bazaar: long } }, TERMS)).toBe(true)
   }
   const found = new Set<string>()
   for (let offset = 0; offset < 10; ) {
-    const page = catalogue.list(new URLSearchParams({ limit: '100', offset: String(offset) })) as {
+    const page = index.list(new URLSearchParams({ limit: '100', offset: String(offset) })) as {
       readonly items: readonly { readonly resource: string }[]
       readonly pagination: { readonly limit: number }
     }
@@ -49,9 +49,9 @@ it('lists no resource whose description is longer than half a page', () => {
   const texts = ['description', 'mimeType', 'serviceName', 'iconUrl']
   const resource = Object.fromEntries(texts.map(name => [name, '\u0000'.repeat(1_000)]))
   const payment = { resource: { ...resource, url: 'https://seller.example/' }, extensions: { bazaar } }
-  const catalogue = createCatalogue(() => 0)
-  expect(catalogue.add(payment, { ...TERMS, payTo: '\u0000'.repeat(1_000) })).toBe(true)
-  expect(
-    catalogue.add(payment, { ...TERMS, payTo: '\u0000'.repeat(1_000), asset: '\u0000'.repeat(1_000) }),
-  ).toBe(false)
+  const index = createBazaarIndex(() => 0)
+  expect(index.add(payment, { ...TERMS, payTo: '\u0000'.repeat(1_000) })).toBe(true)
+  expect(index.add(payment, { ...TERMS, payTo: '\u0000'.repeat(1_000), asset: '\u0000'.repeat(1_000) })).toBe(
+    false,
+  )
 })

@@ -21,14 +21,14 @@ interface Listing {
   readonly [key: string]: unknown
 }
 
-export interface Catalogue {
+export interface BazaarIndex {
   /** Lists the resource of a valid payment; `false` where the payment describes no resource that can be listed. */
   add(payload: unknown, requirements: unknown): boolean
   /** The answer of `/discovery/resources`. @throws SvcError `invalid_query` */
   list(query: URLSearchParams): object
 }
 
-export function createCatalogue(nowMs: () => number): Catalogue {
+export function createBazaarIndex(nowMs: () => number): BazaarIndex {
   const listings = new LRUCache<string, { readonly listing: Listing; readonly bytes: number }>({
     max: RESOURCES_MAX,
   })

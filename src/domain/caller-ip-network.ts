@@ -14,7 +14,7 @@ const IPV4_OF_SOCKET = /^::ffff:([\d.]+)$/
 const IPV4_IN_IPV6 = /^(?:::ffff|64:ff9b:):([\da-f]+):([\da-f]+)$/
 
 /** Text that is no address, such as a name that the host gives its callers, stays as it is. */
-export function callerNetwork(address: string): string {
+export function callerIpNetwork(address: string): string {
   if (!address.includes(':')) return address
   const mapped = IPV4_OF_SOCKET.exec(address)
   if (mapped) return mapped[1]!

@@ -1,6 +1,6 @@
 /** Whom a limit by address counts as one caller. */
 import { describe, expect, it } from 'vitest'
-import { callerNetwork } from '../../src/domain/caller-network.js'
+import { callerIpNetwork } from '../../src/domain/caller-ip-network.js'
 
 const ONE = '2001:db8:0:1::/64'
 
@@ -15,7 +15,7 @@ describe('a limit by address counts', () => {
     '2001:db8:0:1::5%eth0',
     '2001:db8:0:1::5%25',
   ])('%s by its /64', address => {
-    expect(callerNetwork(address)).toBe(ONE)
+    expect(callerIpNetwork(address)).toBe(ONE)
   })
 
   it.each([
@@ -28,7 +28,7 @@ describe('a limit by address counts', () => {
     ['fe80::1%2', 'fe80:0:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
   ])('%s as %s', (address, network) => {
-    expect(callerNetwork(address)).toBe(network)
+    expect(callerIpNetwork(address)).toBe(network)
   })
 
   it.each([
@@ -40,13 +40,13 @@ describe('a limit by address counts', () => {
     '64:ff9b::192.0.2.1',
     '64:ff9b::c000:201',
   ])('%s as the IPv4 address that it stands for', address => {
-    expect(callerNetwork(address)).toBe('192.0.2.1')
+    expect(callerIpNetwork(address)).toBe('192.0.2.1')
   })
 
   it.each(['unknown', '', ':', '1:2', '::1]/[::2', '::1]@[::2', 'a caller: mine', '192.0.2.1:80'])(
     '%j, which is no address, by its text',
     text => {
-      expect(callerNetwork(text)).toBe(text)
+      expect(callerIpNetwork(text)).toBe(text)
     },
   )
 })

@@ -15,7 +15,7 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 28_434, // 23,000
+  'lines of the core': 27_840, // 23,000
   'files of the core': 252, // 270
   'lines of src and cli': 47_894, // 40,000
   'lines of agents, templates and create': 2_199,

@@ -5,19 +5,14 @@ import { privateRoute } from './private-routes.js'
 import { rootOf } from './read-request.js'
 import { type FreeRoute, type HostRequest, jsonReply, jsonTextReply, type Reply } from './route.js'
 
-export interface FreeRoutesOptions extends DiscoveryRoutesOptions, OperationsRoutesOptions {}
-
-export function freeRoutes(options: FreeRoutesOptions): readonly FreeRoute[] {
-  return [...discoveryRoutes(options), ...operationsRoutes(options)]
-}
-
 /**
  * Health is valid only for a moment. Documents contain the host of their request, which may be a forwarded one: a
  * shared cache would send one caller's host to all others.
  */
 const UNCACHED = Object.freeze(['Cache-Control', 'no-store'])
 
-interface DiscoveryRoutesOptions {
+export interface FreeRoutesOptions {
+  readonly agent: { readonly name: string }
   /** JSON texts, by the origin of the request. */
   readonly documents: {
     manifest(origin: string): string | Promise<string>
@@ -26,28 +21,56 @@ interface DiscoveryRoutesOptions {
     /** HTML. `prefix` is the part of the path before this page's own: empty, or the base path. */
     landingPage(origin: string, prefix: string): string
   }
-  readonly agent: { readonly name: string }
+  health(): Promise<Condition>
+  readiness(): Promise<Condition>
+  readonly metrics: { readonly contentType: string; text(): Promise<string> }
+  readonly runs: Runs
+  /** Public names under which metrics and runs are answered. */
+  readonly operationsHosts: ReadonlySet<string>
 }
 
-/** The documents that describe the agent, with the URLs by which this caller reaches it, and a page for people at `/`. */
-function discoveryRoutes({ documents, agent }: DiscoveryRoutesOptions): readonly FreeRoute[] {
+/** A body, and whether it reports a good condition. */
+interface Condition {
+  readonly ok: boolean
+  readonly [field: string]: unknown
+}
+
+/**
+ * The documents that describe the agent, with the URLs by which this caller reaches it, and a page for people at `/`. For operators
+ * its health, its readiness, and its last calls, which name no payer.
+ */
+export function freeRoutes(options: FreeRoutesOptions): readonly FreeRoute[] {
+  const { documents, agent, metrics, runs } = options
+  const readers = { are: 'onInnerNetwork', publicHosts: options.operationsHosts } as const
   return [
     document('/.well-known/svc.json', origin => documents.manifest(origin)),
     document('/.well-known/x402', origin => documents.resourceList(origin)),
     document('/openapi.json', origin => documents.openapi(origin)),
     {
-      path: '/',
-      method: 'GET',
-      isLeftToMountingApp: true,
-      headers: [...UNCACHED, 'Vary', 'Accept'],
-      handle(incoming) {
+      ...get('/', incoming => {
         const origin = rootOf(incoming)
         const prefix = prefixOf(incoming)
         if (prefersHtml(incoming.headers.accept)) return htmlReply(200, documents.landingPage(origin, prefix))
         return jsonReply(200, { name: agent.name, ...addresses(origin + prefix) })
-      },
+      }),
+      isLeftToMountingApp: true,
+      headers: [...UNCACHED, 'Vary', 'Accept'],
     },
+    get('/health', async () => tell(await options.health())),
+    get('/ready', async () => tell(await options.readiness())),
+    privateRoute('/metrics', readers, async () => {
+      return { status: 200, headers: ['Content-Type', metrics.contentType], body: await metrics.text() }
+    }),
+    privateRoute('/_svc/runs', readers, () => jsonReply(200, runs.list().map(run))),
   ]
+}
+
+function get(path: string, handle: FreeRoute['handle']): FreeRoute {
+  return { path, method: 'GET', headers: UNCACHED, handle }
+}
+
+function document(path: string, textAt: (origin: string) => string | Promise<string>): FreeRoute {
+  return get(path, async incoming => jsonTextReply(200, await textAt(rootOf(incoming))))
 }
 
 /** What stands in the path before the slash that this route is: the base path, or nothing. */
@@ -65,49 +88,8 @@ function addresses(root: string) {
   }
 }
 
-function document(path: string, textAt: (origin: string) => string | Promise<string>): FreeRoute {
-  return {
-    path,
-    method: 'GET',
-    headers: UNCACHED,
-    handle: async incoming => jsonTextReply(200, await textAt(rootOf(incoming))),
-  }
-}
-
-interface OperationsRoutesOptions {
-  health(): Promise<Condition>
-  readiness(): Promise<Condition>
-  readonly metrics: { readonly contentType: string; text(): Promise<string> }
-  readonly runs: Runs
-  /** Public names under which metrics and runs are answered. */
-  readonly operationsHosts: ReadonlySet<string>
-}
-
-/** A body, and whether it reports a good condition. */
-interface Condition {
-  readonly ok: boolean
-  readonly [field: string]: unknown
-}
-
 /** Long enough to cause little load, short enough to notice soon when a process becomes ready. */
 const RETRY_SECONDS = '5'
-
-/** For operators of the agent: its health, its readiness and its last calls. Names no payer. */
-function operationsRoutes(options: OperationsRoutesOptions): readonly FreeRoute[] {
-  const { metrics, runs } = options
-  const readers = { are: 'onInnerNetwork', publicHosts: options.operationsHosts } as const
-  const get = (path: string, handle: FreeRoute['handle']): FreeRoute => {
-    return { path, method: 'GET', headers: UNCACHED, handle }
-  }
-  return [
-    get('/health', async () => tell(await options.health())),
-    get('/ready', async () => tell(await options.readiness())),
-    privateRoute('/metrics', readers, async () => {
-      return { status: 200, headers: ['Content-Type', metrics.contentType], body: await metrics.text() }
-    }),
-    privateRoute('/_svc/runs', readers, () => jsonReply(200, runs.list().map(run))),
-  ]
-}
 
 function tell(condition: Condition): Reply {
   return condition.ok ? jsonReply(200, condition) : jsonReply(503, condition, ['Retry-After', RETRY_SECONDS])

@@ -3,7 +3,6 @@
 import type { EndpointDef, Method } from '../../domain/endpoint.js'
 import type { Lifecycle } from '../../domain/endpoint-options.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
-import type { Logger } from '../../ports/logger.js'
 import { htmlReply, prefersHtml, quotePage } from './html-pages.js'
 import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
 import { presentsPayment, type RequestOptions, readBody, readRequest } from './read-request.js'
@@ -11,7 +10,6 @@ import { type HostRequest, methodNotAllowed, type Reply, type Route } from './ro
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge
-  readonly logger: Logger
 }
 
 export interface MethodRoute extends Route {

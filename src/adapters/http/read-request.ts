@@ -24,6 +24,7 @@ import {
   presentedPayment,
 } from '../../domain/x402.js'
 import { NO_ADDRESS } from '../../ports/charge.js'
+import type { Logger } from '../../ports/logger.js'
 import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget, BodyShare } from './body-memory-limit.js'
 import { type BodyReading, type HostRequest, HttpError } from './route.js'
@@ -37,6 +38,7 @@ export interface RequestOptions {
   readonly trustProxyHops: number
   /** Whether idempotency keys count here. Only then is an invalid key refused. */
   readonly idempotency: boolean
+  readonly logger: Logger
 }
 
 /** @throws HttpError for an invalid key. */

@@ -43,13 +43,13 @@ export interface RouteTable {
 
 /** @throws SvcError `invalid_options` where an endpoint's path is a free route's path. */
 export function routeTable(options: HttpOptions): RouteTable {
-  const headers = sharedHeaders(options.cors)
+  const headers = options.cors ? CORS_HEADERS : []
   const isLeft = ({ isLeftToMountingApp = false }: FreeRoute) => isLeftToMountingApp
-  const free = freeRoutesByPath(options, route => !isLeft(route))
+  const free = freeRoutesByPath(options, headers, route => !isLeft(route))
   return {
-    paid: paidRoutes(options, free),
+    paid: paidRoutes(options, headers, free),
     free,
-    unmounted: freeRoutesByPath(options, isLeft),
+    unmounted: freeRoutesByPath(options, headers, isLeft),
     otherMethods: methods => ({
       headers,
       handle: ({ method }) => otherMethod(method, methods, options.cors),
@@ -81,10 +81,10 @@ function noSuchPath(): never {
 }
 
 function freeRoutesByPath(
-  { freeRoutes, basePath, cors }: HttpOptions,
+  { freeRoutes, basePath }: HttpOptions,
+  shared: readonly string[],
   isOfTable: (route: FreeRoute) => boolean,
 ): Paths {
-  const shared = sharedHeaders(cors)
   const paths = new Map<string, Map<string, Route>>()
   for (const free of freeRoutes.filter(isOfTable)) {
     const route = free.sameOrigin ? free : { ...free, headers: shared.concat(free.headers) }
@@ -102,9 +102,8 @@ function freeRoutesByPath(
  *
  * @throws SvcError `invalid_options` where an endpoint's path is a free route's path.
  */
-function paidRoutes(options: HttpOptions, free: Paths): Paths {
-  const { endpoints, basePath, cors } = options
-  const shared = sharedHeaders(cors)
+function paidRoutes(options: HttpOptions, shared: readonly string[], free: Paths): Paths {
+  const { endpoints, basePath } = options
   const paths = new Map<string, Map<string, Route>>()
   for (const def of endpoints) {
     const path = `${basePath}/${def.name}`
@@ -151,7 +150,7 @@ const EXPOSED = [
   'Sunset',
 ].join(', ')
 
-/** Names and values in turn. */
+/** Of every answer that pages of any origin may read: names and values in turn. */
 const CORS_HEADERS = Object.freeze([
   'Access-Control-Allow-Origin',
   '*',
@@ -181,8 +180,3 @@ const CORS_PREFLIGHT_HEADERS = Object.freeze([
   'Access-Control-Max-Age',
   '600',
 ])
-
-/** The headers of every answer that pages of any origin may read. */
-function sharedHeaders(cors: boolean): readonly string[] {
-  return cors ? CORS_HEADERS : []
-}

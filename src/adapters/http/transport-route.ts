@@ -8,16 +8,12 @@ import { chargeReplyHeaders } from './outcome-to-reply.js'
 import { type RequestOptions, readBody, readRequest } from './read-request.js'
 import { type FreeRoute, HttpError, type Reply } from './route.js'
 
-export interface TransportRouteOptions extends RequestOptions {
-  readonly logger: Logger
-}
-
 /** The route itself is free. The endpoint that a message names may need payment. */
 export function transportRoute(
   path: string,
   method: FreeRoute['method'],
   transport: Transport,
-  options: TransportRouteOptions,
+  options: RequestOptions,
 ): FreeRoute {
   const how = { bytesMax: options.bodyBytesMax }
   return {

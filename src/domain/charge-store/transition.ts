@@ -203,10 +203,9 @@ function closeClaim(records: Records, claim: Claim, move: CloseMove, nowMs: numb
   if (!event) return NONE
   const closed = { ...claim, state: claimAfter(claim, event), kept, expiresAtMs: nowMs + retentionMs }
   if (how !== 'forfeit' || answerName === undefined) return [closed]
-  // The answer lost its key, and is kept under its payment's own name. A call that has recorded nothing there never will: this
-  // call has its payment.
+  // The answer lost its key, and is kept under its payment's own name. A call that stopped there before it recorded makes room.
   const named = findClaim(records, move, nowMs, answerName)
-  if (named && !claimLists(named, 'recorded')) return [closed]
+  if (named && !(claimLists(named, 'recorded') && named.leaseEndsMs <= nowMs)) return [closed]
   const state = next(claimTable, claimTable.initial, 'kept')
   return [closed, { ...closed, name: answerName, state, isOfPayment: true, caller: undefined }]
 }

@@ -103,12 +103,19 @@ export function bearerCases({ expect, it, fresh }: Cases): void {
     expect(replayed(await openAs(s, 'd', { payment: 'q' }, { answerName: 'other' }))).toBe('the second')
   })
 
-  it('a forfeited answer takes its payment’s name from a call that stopped before it recorded', async s => {
-    await s.open(s.call('stopped', { key: 'own' }))
+  it('a forfeited answer takes its payment’s name from a call that stopped before it recorded, and from no other', async s => {
+    const stopped = s.call('stopped', { key: 'own' })
+    await s.open(stopped)
     await s.advance(s.leaseMs)
+    const alive = s.call('alive', { key: 'another’s', payment: 'q' })
+    await s.open(alive)
     await s.ended(s.call('a'), 'forfeit', 'lost', { answerName: 'own' })
-    expect(await s.close(s.call('stopped', { key: 'own' }), 'release')).toBe('superseded')
+    expect(await s.close(stopped, 'release')).toBe('superseded')
     expect(replayed(await openAs(s, 'b', {}, { answerName: 'own' }))).toBe('lost')
+    await s.ended(s.call('c', { key: 'second', payment: 'r' }), 'forfeit', 'lost', {
+      answerName: 'another’s',
+    })
+    expect(await s.close(alive, 'release')).toBe('closed')
   })
 
   it('a second forfeit under the same name replaces nothing, and a completion files nothing there', async s => {

@@ -119,10 +119,9 @@ if claimOurs then
   claimMoved = moveAlong(claim, CLOSING_EVENTS[how].claim)
 end
 
--- The answer lost its key, and is kept under its payment's own name. A call that has recorded nothing there never will: this call
--- has its payment.
+-- The answer lost its key, and is kept under its payment's own name. A call that stopped there before it recorded makes room.
 local named = find(CLAIM, key.n)
-local isFree = not named or lists(named, 'recorded')
+local isFree = not named or (lists(named, 'recorded') and named.leaseEndsMs <= nowMs)
 if claimMoved and how == 'forfeit' and key.n and isFree then
   storeFinal(claim, key.n, retentionMs, answer)
 end

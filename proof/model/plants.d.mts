@@ -1,0 +1,9 @@
+export interface Plant {
+  readonly name: string
+  readonly says: string
+  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[]
+  /** The case that finds it. */
+  readonly in: string
+}
+
+export const PLANTS: readonly Plant[]

@@ -47,54 +47,46 @@ function search(ledger: Ledger, query: URLSearchParams, among: readonly LandedTr
   })
 }
 
+/** By each parameter. What it makes of the query is compared with each transaction. */
+const FILTERS: Readonly<Record<string, (query: URLSearchParams, key: string) => Filter>> = {
+  txid:
+    (query, key) =>
+    ({ txId }) =>
+      txId === query.get(key),
+  'tx-type':
+    (query, key) =>
+    ({ signed }) =>
+      signed.txn.type === query.get(key),
+  address: (query, key) => inRole(addressIn(query.get(key)!), query.get('address-role')),
+  'asset-id': comparing(numberIn, (wanted, { asset }) => asset === BigInt(wanted)),
+  round: comparing(numberIn, (wanted, { round }) => round === BigInt(wanted)),
+  'min-round': comparing(numberIn, (least, { round }) => round >= least),
+  'max-round': comparing(numberIn, (most, { round }) => round <= most),
+  'currency-greater-than': comparing(numberIn, (than, { amount }) => amount > than),
+  'currency-less-than': comparing(numberIn, (than, { amount }) => amount < than),
+  'after-time': comparing(momentIn, (time, { landedAt }) => landedAt > time),
+  'before-time': comparing(momentIn, (time, { landedAt }) => landedAt < time),
+  'note-prefix': (query, key) => {
+    const prefix = Buffer.from(query.get(key)!, 'base64')
+    return ({ signed: { txn } }) => prefix.equals((txn.note ?? new Uint8Array()).subarray(0, prefix.length))
+  },
+}
+const NO_FILTERS: ReadonlySet<string> = new Set(['limit', 'next', 'address-role'])
+
+function comparing(read: typeof numberIn, passes: (wanted: number, landed: LandedTransaction) => boolean) {
+  return (query: URLSearchParams, key: string): Filter => {
+    const wanted = read(query, key)!
+    return landed => passes(wanted, landed)
+  }
+}
+
 /** Refuses an unknown parameter, because it would be a filter that is not applied. */
 function filtersIn(query: URLSearchParams): Filter[] {
   return [...query.keys()].flatMap(key => {
-    const text = query.get(key)!
-    switch (key) {
-      case 'limit':
-      case 'next':
-      case 'address-role':
-        return []
-      case 'txid':
-        return ({ txId }: LandedTransaction) => txId === text
-      case 'tx-type':
-        return ({ signed }: LandedTransaction) => signed.txn.type === text
-      case 'address':
-        return inRole(addressIn(text), query.get('address-role'))
-      case 'asset-id':
-        return equal(key, query, ({ asset }) => asset)
-      case 'round':
-        return equal(key, query, ({ round }) => round)
-      case 'min-round':
-        return ({ round }: LandedTransaction) => round >= numberIn(query, key)!
-      case 'max-round':
-        return ({ round }: LandedTransaction) => round <= numberIn(query, key)!
-      case 'currency-greater-than':
-        return ({ amount }: LandedTransaction) => amount > numberIn(query, key)!
-      case 'currency-less-than':
-        return ({ amount }: LandedTransaction) => amount < numberIn(query, key)!
-      case 'after-time':
-        return ({ landedAt }: LandedTransaction) => landedAt > momentIn(text)
-      case 'before-time':
-        return ({ landedAt }: LandedTransaction) => landedAt < momentIn(text)
-      case 'note-prefix': {
-        const prefix = Buffer.from(text, 'base64')
-        return ({ signed }: LandedTransaction) =>
-          prefix.equals((signed.txn.note ?? new Uint8Array()).subarray(0, prefix.length))
-      }
-    }
+    if (NO_FILTERS.has(key)) return []
+    if (Object.hasOwn(FILTERS, key)) return FILTERS[key]!(query, key)
     throw new BadRequest('indexer', `the sandbox's indexer does not filter by ${key}`)
   })
-}
-
-function equal(
-  key: string,
-  query: URLSearchParams,
-  read: (landed: LandedTransaction) => bigint | null,
-): Filter {
-  const wanted = BigInt(numberIn(query, key)!)
-  return landed => read(landed) === wanted
 }
 
 function inRole(address: string, role: string | null): Filter {
@@ -160,8 +152,8 @@ function numberIn(query: URLSearchParams, key: string): number | undefined {
   throw new BadRequest('indexer', `${key} is a whole number`)
 }
 
-function momentIn(text: string): number {
-  const ms = Date.parse(text)
+function momentIn(query: URLSearchParams, key: string): number {
+  const ms = Date.parse(query.get(key)!)
   if (!Number.isNaN(ms)) return ms / 1_000
   throw new BadRequest('indexer', 'a time is RFC 3339 text')
 }

@@ -128,14 +128,16 @@ export function createLedger(options: LedgerOptions): Ledger {
     for (const [at, signed] of group.entries()) land(signed, round, members[at]!)
   }
 
-  /** Lands what waited, once its round exists. There is no timer: whoever asks next finds it landed. */
-  function catchUp(): void {
-    if (pool.isEmpty() || rounds.current() < roundOfPool) return
+  /** All there is now. What waited lands once its round exists, without a timer: whoever asks next finds it landed. */
+  function now() {
+    const state = { accounts, landed, dropped, blocks, pool }
+    if (pool.isEmpty() || rounds.current() < roundOfPool) return state
     for (const group of pool.take()) {
       const refusal = landGroup(group, roundOfPool)
       if (!refusal) continue
       for (const signed of group) dropped.set(encoded(signed.txn).txId, { signed, error: refusal.message })
     }
+    return state
   }
 
   function wait(group: readonly SignedTransaction[]): Refusal | undefined {
@@ -175,9 +177,9 @@ export function createLedger(options: LedgerOptions): Ledger {
     issuer,
     feeSink,
     rounds,
-    account: address => new Draft(accounts).account(address),
+    account: address => new Draft(now().accounts).account(address),
     credit(address, { microAlgos = 0n, usdc = 0n, optIn = usdc > 0n }) {
-      const draft = new Draft(accounts)
+      const draft = new Draft(now().accounts)
       draft.setMicroAlgos(address, draft.account(address).microAlgos + microAlgos)
       if (optIn) {
         const holding = draft.holding(address, assetId) ?? { amount: 0n, frozen: false }
@@ -186,58 +188,36 @@ export function createLedger(options: LedgerOptions): Ledger {
       draft.commit(accounts)
     },
     freeze(address, frozen) {
-      const draft = new Draft(accounts)
+      const draft = new Draft(now().accounts)
       draft.setHolding(address, assetId, { ...(draft.holding(address, assetId) ?? { amount: 0n }), frozen })
       draft.commit(accounts)
     },
     simulate: group => ledger.evaluate(group).refusal,
-    evaluate: (group, simulated) => evaluate(group, new Draft(accounts), rounds.current() + 1n, simulated),
-    submit: group => (landing === 'at-once' ? landGroup(group, rounds.current() + 1n) : wait(group)),
-    landed: txId => landed.get(txId),
-    waiting: pool.list,
-    waitingFor: pool.find,
-    dropped: txId => dropped.get(txId),
+    evaluate: (group, simulated) =>
+      evaluate(group, new Draft(now().accounts), rounds.current() + 1n, simulated),
+    submit(group) {
+      now()
+      return landing === 'at-once' ? landGroup(group, rounds.current() + 1n) : wait(group)
+    },
+    landed: txId => now().landed.get(txId),
+    waiting: () => now().pool.list(),
+    waitingFor: txId => now().pool.find(txId),
+    dropped: txId => now().dropped.get(txId),
     block(round) {
       if (round < rounds.first || round > rounds.current()) return undefined
-      return blocks.get(round) ?? []
+      return now().blocks.get(round) ?? []
     },
-    transactions: () => [...landed.values()],
+    transactions: () => [...now().landed.values()],
     nowSeconds,
     totals() {
       let microAlgos = 0n
       let usdc = 0n
-      for (const account of accounts.values()) {
+      for (const account of now().accounts.values()) {
         microAlgos += account.microAlgos
         usdc += account.holdings.get(assetId)?.amount ?? 0n
       }
       return { microAlgos, usdc }
     },
   }
-  return landing === 'at-once' ? ledger : caughtUp(ledger, catchUp)
-}
-
-/** The ledger, with `catchUp` called before each of its answers. */
-function caughtUp(ledger: Ledger, catchUp: () => void): Ledger {
-  const before =
-    <Arguments extends unknown[], Result>(answer: (...given: Arguments) => Result) =>
-    (...given: Arguments): Result => {
-      catchUp()
-      return answer(...given)
-    }
-  return {
-    ...ledger,
-    account: before(ledger.account),
-    credit: before(ledger.credit),
-    freeze: before(ledger.freeze),
-    simulate: before(ledger.simulate),
-    evaluate: before(ledger.evaluate),
-    submit: before(ledger.submit),
-    landed: before(ledger.landed),
-    waiting: before(ledger.waiting),
-    waitingFor: before(ledger.waitingFor),
-    dropped: before(ledger.dropped),
-    block: before(ledger.block),
-    transactions: before(ledger.transactions),
-    totals: before(ledger.totals),
-  }
+  return ledger
 }

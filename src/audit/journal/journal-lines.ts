@@ -36,18 +36,15 @@ export interface CountLine {
   readonly fromMs: number
 }
 
-export type JournalLine =
+/** A line has a number unless it is a header, and is intact unless it was changed; of one that cannot be read neither may be known. */
+export type JournalLine = { readonly number?: number } & (
   | { readonly kind: 'header'; readonly header: HeaderLine; readonly intact: boolean }
-  | { readonly kind: 'run'; readonly run: JournalRun; readonly number?: number; readonly intact: boolean }
-  | {
-      readonly kind: 'stream'
-      readonly ended: EndedStream
-      readonly number?: number
-      readonly intact: boolean
-    }
-  | { readonly kind: 'counted'; readonly line: CountLine; readonly number?: number; readonly intact: boolean }
-  | { readonly kind: 'lost'; readonly lost: number; readonly number?: number; readonly intact: boolean }
-  | { readonly kind: 'unreadable'; readonly number?: number; readonly intact?: boolean }
+  | { readonly kind: 'run'; readonly run: JournalRun; readonly intact: boolean }
+  | { readonly kind: 'stream'; readonly ended: EndedStream; readonly intact: boolean }
+  | { readonly kind: 'counted'; readonly line: CountLine; readonly intact: boolean }
+  | { readonly kind: 'lost'; readonly lost: number; readonly intact: boolean }
+  | { readonly kind: 'unreadable'; readonly intact?: boolean }
+)
 
 /** The largest time of a `Date`. */
 const DATE_MS_MAX = 8.64e15
@@ -92,12 +89,12 @@ export function readLine(line: string): JournalLine {
   if (!isRecord(value)) return { kind: 'unreadable' }
   const intact = isIntact(line)
   const number = Number.isSafeInteger(value.n) ? (value.n as number) : undefined
-  if (isRun(value)) return { kind: 'run', run: value, number, intact }
-  if (isHeader(value)) return { kind: 'header', header: value, intact: intact || value.next === undefined }
-  if (isStream(value)) return { kind: 'stream', ended: value, number, intact }
-  if (isCount(value)) return { kind: 'counted', line: value, number, intact }
-  if (Number.isSafeInteger(value.lost) && (value.lost as number) > 0)
-    return { kind: 'lost', lost: value.lost as number, number, intact }
+  if (has<EndedCall>(value, RUN)) return { kind: 'run', run: value, number, intact }
+  if (has<HeaderLine>(value, HEADER))
+    return { kind: 'header', header: value, intact: intact || value.next === undefined }
+  if (has<EndedStream>(value, STREAM)) return { kind: 'stream', ended: value, number, intact }
+  if (has<CountLine>(value, COUNT)) return { kind: 'counted', line: value, number, intact }
+  if (has<{ lost: number }>(value, LOST)) return { kind: 'lost', lost: value.lost, number, intact }
   // A later version may have written it: it is not read, and it has its place.
   return intact ? { kind: 'unreadable', number, intact } : { kind: 'unreadable' }
 }
@@ -124,53 +121,42 @@ function parsed(line: string): unknown {
   }
 }
 
-function isRun(value: unknown): value is EndedCall {
-  if (!isRecord(value)) return false
-  const { id, endpoint, final, path, charged, startedMs, ms } = value
-  const { txId, payer, amount, asset } = value
-  return (
-    [id, endpoint, final, charged].every(text => typeof text === 'string') &&
-    [startedMs, ms].every(isMs) &&
-    Array.isArray(path) &&
-    [txId, payer, asset].every(text => text === undefined || typeof text === 'string') &&
-    (amount === undefined || (typeof amount === 'string' && /^\d{1,20}$/.test(amount)))
-  )
-}
+type Field = (value: unknown) => boolean
 
-function isStream(value: unknown): value is EndedStream {
-  if (!isRecord(value)) return false
-  const { stream, txId, brokenBy } = value
-  return (
-    typeof stream === 'string' &&
-    (txId === undefined || typeof txId === 'string') &&
-    [undefined, 'caller', 'seller'].some(by => by === brokenBy)
-  )
-}
+const isText: Field = value => typeof value === 'string'
+const isMs: Field = value => typeof value === 'number' && Math.abs(value) <= DATE_MS_MAX
+const isCount: Field = value => Number.isSafeInteger(value) && (value as number) > 0
+const listOf =
+  (item: Field): Field =>
+  value =>
+    Array.isArray(value) && value.every(item)
+const maybe =
+  (field: Field): Field =>
+  value =>
+    value === undefined || field(value)
 
-function isCount(value: unknown): value is CountLine {
-  if (!isRecord(value) || !Array.isArray(value.counted) || !isMs(value.fromMs)) return false
-  return value.counted.every(each => {
-    if (!isRecord(each)) return false
-    const { endpoint, final, calls } = each
-    const areTexts = [endpoint, final].every(text => text === undefined || typeof text === 'string')
-    return areTexts && Number.isSafeInteger(calls) && (calls as number) > 0
-  })
+/** What a line of each kind must have, as far as its readers rely on it. */
+const RUN = {
+  ...{ id: isText, endpoint: isText, final: isText, charged: isText, path: Array.isArray },
+  ...{ startedMs: isMs, ms: isMs, txId: maybe(isText), payer: maybe(isText), asset: maybe(isText) },
+  amount: maybe(value => typeof value === 'string' && /^\d{1,20}$/.test(value)),
 }
-
-function isMs(value: unknown): value is number {
-  return typeof value === 'number' && Math.abs(value) <= DATE_MS_MAX
+const HEADER = {
+  ...{ journal: value => value === 1, network: isNetworkKey, payTo: isText, asset: isText },
+  ...{ next: maybe(Number.isSafeInteger), openedMs: maybe(Number.isSafeInteger) },
+  endpoints: maybe(listOf(isText)),
+} satisfies Record<string, Field>
+const STREAM = {
+  stream: isText,
+  txId: maybe(isText),
+  brokenBy: maybe(by => by === 'caller' || by === 'seller'),
 }
+const KIND = { endpoint: maybe(isText), final: maybe(isText), calls: isCount }
+const COUNT = { fromMs: isMs, counted: listOf(kind => has(kind, KIND)) }
+const LOST = { lost: isCount }
 
-function isHeader(value: unknown): value is HeaderLine {
-  if (!isRecord(value) || value.journal !== 1) return false
-  const { network, payTo, asset, endpoints, next, openedMs } = value
-  return (
-    isNetworkKey(network) &&
-    [payTo, asset].every(text => typeof text === 'string') &&
-    [next, openedMs].every(number => number === undefined || Number.isSafeInteger(number)) &&
-    (endpoints === undefined ||
-      (Array.isArray(endpoints) && endpoints.every(name => typeof name === 'string')))
-  )
+function has<T>(value: unknown, fields: Readonly<Record<string, Field>>): value is T {
+  return isRecord(value) && Object.entries(fields).every(([name, is]) => is(value[name]))
 }
 
 function toMicroseconds(ms: number): number {

@@ -5,6 +5,7 @@
  */
 
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
+import { LRUCache } from 'lru-cache'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../adapters/mcp/free-tools.js'
 import { errorResult, objectResult } from '../adapters/mcp/tool-results.js'
 import { type Toolbox, type ToolCall, toolServer } from '../adapters/mcp/tool-server.js'
@@ -54,24 +55,25 @@ export async function bridgeTo(
   const tools: Tool[] = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
   const listeners: (() => void)[] = []
   const owed = owedAnswers<CallResult>(wakefulClock)
-  let offers: readonly Offer[] = []
-  let unanswered: readonly Unanswered[] = []
+  /** Of calls that were refused for their price: what their tool is listed at since. */
+  const offers = new LRUCache<string, string>({ max: CALLS_MAX })
+  /** Of calls that were paid for and have no answer yet: the payments. */
+  const unanswered = new LRUCache<string, readonly string[]>({ max: CALLS_MAX })
 
   /** What this call may cost: its tool's price as the model was shown it, or the one that this very call was refused for. */
-  function limitOf({ name, args }: ToolCall): string | undefined {
-    const called = canonicalJson([name, args])
-    return (offers.findLast(({ call }) => call === called) ?? paid.get(name))?.listedPrice
+  function limitOf(toolCall: ToolCall): string | undefined {
+    return offers.peek(nameOf(toolCall)) ?? paid.get(toolCall.name)?.listedPrice
   }
 
   /**
    * Offers the tool's new price, if that is an amount, to the call that was refused, once it is repeated. All other calls keep the
    * limit that the model was shown: they may have been made at the old price, and many hosts read a changed list without showing it.
    */
-  async function listAnew({ name, args, signal }: ToolCall, limit: string): Promise<string> {
+  async function listAnew(toolCall: ToolCall, limit: string): Promise<string> {
+    const { name, signal } = toolCall
     const found = (await readTools(signal).catch(() => [])).find(({ tool }) => tool.name === name)
     if (found?.listedPrice === undefined || found.listedPrice === limit) return ''
-    const offer = { call: canonicalJson([name, args]), listedPrice: found.listedPrice }
-    offers = [...offers.filter(({ call }) => call !== offer.call).slice(1 - OFFERS_MAX), offer]
+    offers.set(nameOf(toolCall), found.listedPrice)
     paid.set(name, { ...found, listedPrice: paid.get(name)!.listedPrice })
     const at = tools.findIndex(tool => tool.name === name)
     const isListed = tools[at]!.description === found.tool.description
@@ -82,23 +84,22 @@ export async function bridgeTo(
 
   async function callPaidTool(toolCall: ToolCall): Promise<CallToolResult> {
     const { name, args, signal } = toolCall
-    const called = canonicalJson([name, args])
+    const called = nameOf(toolCall)
     const maxPrice = limitOf(toolCall)
     const { endpoint, inputOf } = paid.get(name)!
     const call = (idempotencyKey: string | undefined) => {
       const options = { signal, maxPrice, idempotencyKey, finishPaid: true }
       return callEndpoint(client, base, endpoint, inputOf(args), options)
     }
-    const earlier = unanswered.find(entry => entry.call === called)?.txIds ?? []
+    const earlier = unanswered.peek(called) ?? []
     try {
       const result = await owed(called, signal, call)
-      unanswered = unanswered.filter(entry => entry.call !== called)
+      unanswered.delete(called)
       return paidResult(result, signedOf(client.receipts, [...earlier, ...txIdsIn(result)]))
     } catch (cause) {
       const txIds = [...new Set([...earlier, ...txIdsIn(cause)])]
       if (txIds.length === 0) throw cause
-      const others = unanswered.filter(entry => entry.call !== called)
-      unanswered = [...others.slice(1 - OFFERS_MAX), { call: called, txIds }]
+      unanswered.set(called, txIds)
       throw failedAfter(cause, { payments: signedOf(client.receipts, txIds), windows: [] })
     }
   }
@@ -123,19 +124,12 @@ export async function bridgeTo(
   }
 }
 
-/** A call that was refused for its price, and the price at which the agent lists its tool since. */
-interface Offer {
-  readonly call: string
-  readonly listedPrice: string
-}
+const CALLS_MAX = 32
 
-/** A call that was paid for and has no answer yet. */
-interface Unanswered {
-  readonly call: string
-  readonly txIds: readonly string[]
+/** Equal calls of a model have the same name. */
+function nameOf({ name, args }: ToolCall): string {
+  return canonicalJson([name, args])
 }
-
-const OFFERS_MAX = 32
 
 /** Whether a call was refused because it costs more than its tool says, and not only more than this program may pay. */
 function isAbove(listedPrice: string, { code, detail }: SvcError): boolean {

@@ -22,20 +22,20 @@ import {
 } from './read-quote.js'
 import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
 import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
-import { type SubscriptionKeys, type Verdict, withKey } from './subscription-keys.js'
+import { type Verdict, withKey } from './subscription-keys.js'
 
 export async function callPaid(
   request: HttpRequest,
   options: CallOptions,
   settings: Settings,
-  keys: SubscriptionKeys,
 ): Promise<Outcome> {
+  const { keys } = settings
   const tried = new Set<string>()
   let refused: ActiveSubscription | undefined
   let key = keys.keyFor(request)
   for (;;) {
     if (!settings.signer && key === undefined) throw noSigner(request.url.origin)
-    const { asked, verdict } = await askWith(key, request, options, settings, keys)
+    const { asked, verdict } = await askWith(key, request, options, settings)
     if (!isQuote(asked.reply)) return { ...succeeded(asked), warnings: fewerCalls(verdict.fewer) }
     const challenge = challengeOf(asked.reply)
     const resource = resourceIn(challenge)
@@ -52,7 +52,7 @@ export async function callPaid(
     if (refused) throw subscriptionRefused(request.url.origin, refused, challenge, verdict.fewer)
     const isWindow = key !== undefined || isForWindow(challenge && payableEntry(challenge, settings.network))
     const { method } = asked.request
-    const buying = buy({ ...request, method }, challenge, settings, keys)
+    const buying = buy({ ...request, method }, challenge, settings)
     const bought = await (isWindow ? keys.purchasing(request.url, resource, buying) : buying)
     if (key === undefined || verdict.isElsewhere) return bought
     const message = `${request.url.origin} no longer accepts the subscription key`
@@ -66,13 +66,12 @@ async function askWith(
   request: HttpRequest,
   options: CallOptions,
   settings: Settings,
-  keys: SubscriptionKeys,
 ): Promise<{ asked: UnpaidReply; verdict: Verdict }> {
   if (key === undefined)
     return { asked: await ask(settings, request, options, settings.timeoutMs), verdict: {} }
-  keys.sent(request.url, key)
+  settings.keys.sent(request.url, key)
   const asked = await ask(settings, withKey(request, key, settings.random), options, settings.timeoutMs)
-  return { asked, verdict: keys.answered(request.url, key, asked) }
+  return { asked, verdict: settings.keys.answered(request.url, key, asked) }
 }
 
 /**
@@ -84,11 +83,10 @@ export async function buyWindow(
   request: HttpRequest,
   options: CallOptions,
   settings: Settings,
-  keys: SubscriptionKeys,
 ): Promise<Outcome & { readonly subscription: ActiveSubscription }> {
   const { origin } = request.url
   if (!settings.signer) throw noSigner(origin)
-  const outcome = await boughtWindow(request, options, settings, keys)
+  const outcome = await boughtWindow(request, options, settings)
   const { subscription } = outcome
   if (!subscription) throw notASubscription(origin, outcome)
   return { ...outcome, subscription }
@@ -98,8 +96,8 @@ async function boughtWindow(
   request: HttpRequest,
   options: CallOptions,
   settings: Settings,
-  keys: SubscriptionKeys,
 ): Promise<Outcome> {
+  const { keys } = settings
   const before = keys.known()
   const asked = await ask(settings, request, options, settings.timeoutMs)
   if (!isQuote(asked.reply)) return { ...succeeded(asked), warnings: [] }
@@ -113,11 +111,11 @@ async function boughtWindow(
   // Another call may have bought a window since this one asked.
   const newest = () => keys.of(request.url, resource).findLast(({ key }) => !before.has(key))
   if (other || newest()) {
-    const outcome = await callPaid(request, options, settings, keys)
+    const outcome = await callPaid(request, options, settings)
     return { ...outcome, subscription: newest() ?? outcome.subscription }
   }
   const { method } = asked.request
-  const buying = buy({ ...request, method }, challenge, settings, keys, 'window')
+  const buying = buy({ ...request, method }, challenge, settings, 'window')
   return keys.purchasing(request.url, resource, buying)
 }
 
@@ -131,7 +129,6 @@ async function buy(
   request: HttpRequest,
   challenge: PaymentRequired | undefined,
   settings: Settings,
-  keys: SubscriptionKeys,
   wanted: Wanted = 'call',
 ): Promise<Outcome> {
   const { signer } = settings
@@ -141,7 +138,6 @@ async function buy(
     signer,
     wanted,
     deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
-    hold: keys.hold,
   })
 }
 
@@ -164,8 +160,8 @@ export async function estimateCall(
   request: HttpRequest,
   options: RequestOptions,
   settings: Settings,
-  keys: SubscriptionKeys,
 ): Promise<Estimate> {
+  const { keys } = settings
   if (keys.covers(request.url)) return { usd: 0, covered: true }
   const asked = await askBriefly(settings, request, options)
   if (!isQuote(asked.reply)) {

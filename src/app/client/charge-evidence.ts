@@ -92,15 +92,10 @@ function chargedByReplay(reply: HttpReply, signed: SignedPayment, everLost: bool
   return txId === signed.txId ? 'yes' : 'no'
 }
 
-export interface SellerReceipt {
-  readonly success?: boolean
-  readonly txId?: string
-  readonly amount?: string
-  readonly asset?: string
-  readonly network?: string
-  readonly payer?: string
-  readonly payTo?: string
-  readonly errorReason?: string
+const RECEIPT_TEXTS = ['amount', 'asset', 'network', 'payer', 'payTo', 'errorReason'] as const
+
+export type SellerReceipt = { readonly success?: boolean; readonly txId?: string } & {
+  readonly [Text in (typeof RECEIPT_TEXTS)[number]]?: string
 }
 
 /** `undefined` where there is no receipt, or none that can be read. */
@@ -110,14 +105,9 @@ export function receiptOf(headers: Headers): SellerReceipt | undefined {
   if (!isRecord(value)) return undefined
   const text = (key: string) => (typeof value[key] === 'string' && value[key] !== '' ? value[key] : undefined)
   return {
+    ...Object.fromEntries(RECEIPT_TEXTS.map(key => [key, text(key)])),
     success: typeof value.success === 'boolean' ? value.success : undefined,
     txId: text('txId') ?? text('transaction'),
-    amount: text('amount'),
-    asset: text('asset'),
-    network: text('network'),
-    payer: text('payer'),
-    payTo: text('payTo'),
-    errorReason: text('errorReason'),
   }
 }
 

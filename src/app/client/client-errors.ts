@@ -102,46 +102,42 @@ function fate({ charged, txId, lastValid }: Charged): string {
   return `it may have been charged: look payment ${txId} up before paying again (it can land until round ${lastValid})`
 }
 
-/** A success is charged, unless it repeats an answer that another payment paid for. */
-function paidFor({ payment, sentTxId, idempotencyKey }: Outcome): {
-  readonly said: string
-  readonly detail: object
-} {
-  const { txId = 'unknown', usd } = payment ?? {}
-  if (sentTxId !== undefined)
-    return { said: `; it was paid earlier (payment ${txId})`, detail: { payment, sentTxId } }
-  if (!payment) return { said: '', detail: {} }
-  const kept = idempotencyKey !== undefined && { idempotencyKey }
-  return {
-    said: `; it was charged $${usd} (payment ${txId})`,
-    detail: { txId, charged: 'yes', payment, ...kept },
-  }
-}
-
 export function streamBroken(origin: string, outcome: Outcome, cause: string): SvcError {
-  const { said, detail } = paidFor(outcome)
-  const told = said && '. A seller on @svc/sdk is told. Another call may pay again'
-  return new SdkError(
-    `The stream of ${origin} broke (${cause})${said}${told}`,
-    'stream_broken',
-    outcome.reply.status,
-    { cause, ...detail },
-  )
+  const isPaid = outcome.payment || outcome.sentTxId !== undefined
+  const told = isPaid ? '. A seller on @svc/sdk is told. Another call may pay again' : ''
+  return afterAnswer(outcome, 'stream_broken', `The stream of ${origin} broke (${cause})`, told, { cause })
 }
 
 export function streamAborted(origin: string, outcome: Outcome): SvcError {
-  const { said, detail } = paidFor(outcome)
-  return new SdkError(`The stream of ${origin} was aborted${said}`, 'aborted', undefined, detail)
+  return afterAnswer(outcome, 'aborted', `The stream of ${origin} was aborted`)
 }
 
 export function noEventStream(origin: string, outcome: Outcome, type: string): SvcError {
-  const { said, detail } = paidFor(outcome)
-  const answered = `${origin} answered ${type || 'without a content type'}, and no server-sent events`
-  return new SdkError(`${answered}${said}`, 'not_an_event_stream', outcome.reply.status, detail)
+  const message = `${origin} answered ${type || 'without a content type'}, and no server-sent events`
+  return afterAnswer(outcome, 'not_an_event_stream', message)
 }
 
 export function eventTooLarge(origin: string, outcome: Outcome, charactersMax: number): SvcError {
-  const { said, detail } = paidFor(outcome)
-  const message = `${origin} sent an event of more than ${charactersMax} characters${said}`
-  return new SdkError(message, 'event_too_large', outcome.reply.status, detail)
+  const message = `${origin} sent an event of more than ${charactersMax} characters`
+  return afterAnswer(outcome, 'event_too_large', message)
+}
+
+/** A success is charged, unless it repeats an answer that another payment paid for. */
+function afterAnswer(
+  { reply, payment, sentTxId, idempotencyKey }: Outcome,
+  code: string,
+  what: string,
+  end = '',
+  known: object = {},
+): SvcError {
+  const { txId = 'unknown', usd } = payment ?? {}
+  const kept = idempotencyKey !== undefined && { idempotencyKey }
+  const [paid, detail] =
+    sentTxId !== undefined
+      ? [`; it was paid earlier (payment ${txId})`, { payment, sentTxId }]
+      : payment
+        ? [`; it was charged $${usd} (payment ${txId})`, { txId, charged: 'yes', payment, ...kept }]
+        : ['', {}]
+  const status = code === 'aborted' ? undefined : reply.status
+  return new SdkError(what + paid + end, code, status, { ...known, ...detail })
 }

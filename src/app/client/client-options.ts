@@ -29,6 +29,7 @@ import { type ReceiptBook, receiptBook } from './payments.js'
 import { type RetryOptions, type RetryPolicy, retryPolicy } from './send-with-retries.js'
 import { type SpendingLimits, spendingLimits } from './spending-limits.js'
 
+import { type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
 import { type Balance, walletBalance } from './wallet.js'
 
 /** Who pays, on which network, and how much at most. Without a key or a signer the client can only make free calls. */
@@ -98,6 +99,7 @@ export interface Settings {
   readonly signer: PaymentSigner | undefined
   readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
+  readonly keys: SubscriptionKeys
   readonly exchange: Exchange
   /** As `exchange`, but the body of a success is handed over. */
   readonly openExchange: Exchange
@@ -185,6 +187,7 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
     random,
     limits: spendingLimits({ ledger, network: network.key, caps, late, random, clock }),
     receipts,
+    keys: subscriptionKeys(clock),
     exchange: exchangeOver(fetchImpl, clock),
     openExchange: exchangeOver(fetchImpl, clock, openReply),
     retry: read.retry,

@@ -20,18 +20,15 @@ import {
 } from './result-types.js'
 import { askBriefly, succeeded } from './send-with-retries.js'
 import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream.js'
-import { type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
 import type { Balance } from './wallet.js'
 
 /** All of {@link SvcClient} but its options: the simulation makes clients over settings of its own. */
 export abstract class PayingClient {
-  // Private fields, so that neither JSON nor an inspection of the client shows a key.
+  // Private, so that neither JSON nor an inspection of the client shows a key.
   readonly #settings: Settings
-  readonly #keys: SubscriptionKeys
 
   protected constructor(settings: Settings) {
     this.#settings = settings
-    this.#keys = subscriptionKeys(settings.clock)
   }
 
   /** The paying address; `undefined` without a key. */
@@ -55,7 +52,7 @@ export abstract class PayingClient {
 
   /** The subscription windows whose keys this client holds, without those that have ended. */
   get activeSubscriptions(): ActiveSubscription[] {
-    return this.#keys.list()
+    return this.#settings.keys.list()
   }
 
   /** The payments that this client has sent, as they stand. */
@@ -94,7 +91,7 @@ export abstract class PayingClient {
     body?: unknown,
     options: RequestOptions & Pick<CallOptions, 'maxPrice'> = {},
   ): Promise<Estimate> {
-    return estimateCall(requestOf(url, body, options), options, this.#settings, this.#keys)
+    return estimateCall(requestOf(url, body, options), options, this.#settings)
   }
 
   /**
@@ -114,7 +111,7 @@ export abstract class PayingClient {
     options: CallOptions = {},
   ): Promise<CallResult<T>> {
     const request = requestOf(url, body, options)
-    return resultOf(await callPaid(request, options, this.#settings, this.#keys))
+    return resultOf(await callPaid(request, options, this.#settings))
   }
 
   /**
@@ -133,7 +130,7 @@ export abstract class PayingClient {
     const request = requestOf(url, body, options)
     const settings = { ...this.#settings, exchange: this.#settings.openExchange }
     const watch = watchOf(request, options, settings)
-    return streamOf(await callPaid(request, options, settings, this.#keys), watch)
+    return streamOf(await callPaid(request, options, settings), watch)
   }
 
   /**
@@ -169,7 +166,7 @@ export abstract class PayingClient {
     options: Omit<CallOptions, 'quote'> = {},
   ): Promise<SubscribeResult<T>> {
     const request = requestOf(url, body, options)
-    const outcome = await buyWindow(request, options, this.#settings, this.#keys)
+    const outcome = await buyWindow(request, options, this.#settings)
     return { ...resultOf<T>(outcome), ...outcome.subscription }
   }
 
@@ -183,7 +180,7 @@ export abstract class PayingClient {
    * @throws SvcError `invalid_url`, `invalid_subscription`
    */
   useSubscription(url: string | URL, key: string, expiresAt?: Date | string | number): void {
-    this.#keys.hold(urlOf(url), { key, expiresAt })
+    this.#settings.keys.hold(urlOf(url), { key, expiresAt })
   }
 
   /**
@@ -192,7 +189,7 @@ export abstract class PayingClient {
    * @throws SvcError `invalid_url`
    */
   dropSubscription(url: string | URL): void {
-    this.#keys.drop(urlOf(url))
+    this.#settings.keys.drop(urlOf(url))
   }
 
   /**

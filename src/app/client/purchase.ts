@@ -33,15 +33,12 @@ import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
 import type { Delivery, SentPayment } from './send-with-retries.js'
 import { fewerThanSold, momentOf, type Sale, windowSold } from './sold-window.js'
 import type { Reservation } from './spending-limits.js'
-import type { SubscriptionKeys } from './subscription-keys.js'
 
 export interface PurchaseDeps extends Settings {
   readonly signer: PaymentSigner
   /** @default 'call' */
   readonly wanted?: Wanted
   deliver(request: HttpRequest, payment: SentPayment): Promise<Delivery>
-  /** Keeps the key of a window that was bought. */
-  readonly hold?: SubscriptionKeys['hold']
 }
 
 /** A payment that is counted and signed, and that has not left this process. */
@@ -178,7 +175,7 @@ function outcomeOf(request: HttpRequest, sent: SentOnce, deps: PurchaseDeps): Ou
   const { origin } = request.url
   // Before the body is judged: whatever the answer is, its head may have the key of a window that was paid for.
   const { sold, terms } = windowSold(sent, deps.wanted ?? 'call') ?? {}
-  const subscription = sold && deps.hold?.(request.url, sold, terms)
+  const subscription = sold && deps.keys.hold(request.url, sold, terms)
   const charged = { ...sent.charged, ...(subscription && { subscription: withoutKey(subscription) }) }
   if (!reply) throw networkError(origin, cause, charged)
   if (!isSuccess(reply) || reply.oversized) throw callFailed(origin, reply, charged)

@@ -126,20 +126,22 @@ export function rememberOutcome<T extends object>(result: T, outcome: Outcome): 
 
 /** `data` is what the seller sent. Its type `T` is the caller's claim, and is not checked. */
 export function resultOf<T>(outcome: Outcome): CallResult<T> {
-  const { reply, attempts, payment, replayed, sentTxId } = outcome
-  const { data, unreadable } = dataOf(reply)
+  const { data, unreadable } = dataOf(outcome.reply)
   const unread: Warning = {
     code: 'body_unreadable',
     message: 'The body is not the JSON that it is said to be, or is nested too deep',
   }
   const warnings = [...outcome.warnings, ...(unreadable ? [unread] : [])]
-  const result = {
-    data: data as T,
+  return rememberOutcome({ data: data as T, ...toldOf({ ...outcome, warnings }) }, outcome)
+}
+
+/** What every result says beside the answer itself. */
+export function toldOf({ reply, attempts, payment, replayed, sentTxId, warnings }: Outcome) {
+  return {
     ...(payment && { payment }),
     status: reply.status,
     attempts,
     ...(replayed && { replayed, ...(sentTxId !== undefined && { sentTxId }) }),
     ...(warnings.length > 0 && { warnings }),
   }
-  return rememberOutcome(result, outcome)
 }

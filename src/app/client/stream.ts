@@ -5,7 +5,7 @@ import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest } from './build-request.js'
 import { eventTooLarge, noEventStream, streamAborted, streamBroken } from './client-errors.js'
 import { causeOf, mediaTypeOf } from './http-exchange.js'
-import { type CallPayment, type Outcome, rememberOutcome, type Warning } from './result-types.js'
+import { type CallResult, type Outcome, rememberOutcome, toldOf } from './result-types.js'
 import { eventsIn, type StreamEvent } from './stream-events.js'
 
 /** How a stream is asked for. */
@@ -22,13 +22,11 @@ export interface StreamOptions extends CallOptions {
 }
 
 /** The head of an answer, and its body as it comes. Read the body once: as bytes by `body`, or as events by `events()`. */
-export interface StreamResult {
-  /** HTTP status of the answer. */
-  readonly status: number
+export interface StreamResult extends Omit<CallResult, 'data'> {
   /** Of the answer. */
   readonly headers: Headers
-  /** The payment that was signed and accepted; for a replay, the first payment. Absent where nothing was paid. */
-  readonly payment?: CallPayment
+  /** How often the answered request had been sent. */
+  readonly attempts: number
   /**
    * The bytes as they come. Nothing is buffered that nobody reads. It throws `stream_broken` if the stream is cut off,
    * and `aborted` once the caller's signal has fired. Cancelling it ends the connection.
@@ -43,24 +41,10 @@ export interface StreamResult {
    * loop as `body`, and `event_too_large` for one of more than 16 Mi characters.
    */
   readonly events: <T = unknown>() => AsyncGenerator<StreamEvent<T>, void, undefined>
-  /** How often the answered request had been sent. */
-  readonly attempts: number
-  /** The seller answered an earlier call with your idempotency key again; this one cost nothing, it says. */
-  readonly replayed?: true
-  /**
-   * Only with `replayed`: the payment that this call sent. The seller says that it did not take it, and can submit it until its
-   * last valid round.
-   */
-  readonly sentTxId?: string
-  /** Contradictions that are no reason to fail. */
-  readonly warnings?: readonly Warning[]
 }
 
-export interface StreamSettings {
+interface StreamSettings extends Omit<Watch, 'broken' | 'aborted'> {
   readonly origin: string
-  readonly signal: AbortSignal | undefined
-  readonly clock: Pick<Clock, 'after'>
-  readonly idleTimeoutMs: number
 }
 
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
@@ -78,7 +62,7 @@ export function watchOf(
 }
 
 export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResult {
-  const { reply, attempts, payment, replayed, sentTxId, warnings = [] } = outcome
+  const { reply } = outcome
   const { origin } = settings
   const body = watchedBody(reply.body!, {
     ...settings,
@@ -86,18 +70,14 @@ export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResu
     aborted: () => streamAborted(origin, outcome),
   })
   const result: StreamResult = {
-    status: reply.status,
+    ...toldOf(outcome),
     headers: reply.headers,
-    ...(payment && { payment }),
     body,
     events<T>() {
       const type = mediaTypeOf(reply)
       if (type !== 'text/event-stream') throw noEventStream(origin, outcome, type)
       return eventsIn<T>(body, max => eventTooLarge(origin, outcome, max))
     },
-    attempts,
-    ...(replayed && { replayed, ...(sentTxId !== undefined && { sentTxId }) }),
-    ...(warnings.length > 0 && { warnings }),
   }
   return rememberOutcome(result, outcome)
 }

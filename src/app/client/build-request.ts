@@ -52,17 +52,23 @@ const OPTIONS = {
 
 /** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options`, `invalid_price` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
-  const { method = 'POST', signal, finishPaid, maxPrice } = readOptions(options, OPTIONS)
+  const given = readOptions(options, OPTIONS)
+  const { method = 'POST', signal, finishPaid, maxPrice } = given
   const target = urlOf(url)
-  const text = bodyOf(body, options)
-  if (text !== undefined && (method === 'GET' || method === 'HEAD')) {
+  const headers = headersOf(given)
+  const content = bodyOf(body, headers.get('content-type'))
+  if (content !== undefined && (method === 'GET' || method === 'HEAD')) {
     throw new SdkError(`A ${method} has no body: put its input into the query`, 'invalid_request')
   }
+  if (content !== undefined && !headers.has('content-type'))
+    headers.set('content-type', typeof content === 'string' ? 'application/json' : 'application/octet-stream')
+  const key = headers.get(IDEMPOTENCY_KEY_HEADER)
+  headers.delete(IDEMPOTENCY_KEY_HEADER)
   return {
     url: target,
     method,
-    headers: headersOf(options, text),
-    ...(text !== undefined && { body: text }),
+    headers: { ...Object.fromEntries(headers), ...(key !== null && { [IDEMPOTENCY_KEY_HEADER]: key }) },
+    ...(content !== undefined && { body: content }),
     signal,
     finishPaid,
     ...(maxPrice !== undefined && { maxPrice }),
@@ -80,10 +86,9 @@ export function urlOf(url: string | URL): URL {
 }
 
 /** Bytes are sent as they are, and so is a string whose content type is given and is no JSON. Anything else is JSON. */
-function bodyOf(body: unknown, { headers }: CallOptions): string | Uint8Array | undefined {
-  if (body === undefined) return undefined
-  if (body instanceof Uint8Array) return body
-  if (typeof body === 'string' && isOfOtherType(headers)) return body
+function bodyOf(body: unknown, type: string | null): string | Uint8Array | undefined {
+  if (body === undefined || body instanceof Uint8Array) return body
+  if (typeof body === 'string' && type !== null && !/[/+]json\b/i.test(type)) return body
   try {
     const text = JSON.stringify(body)
     if (typeof text === 'string') return text
@@ -93,29 +98,12 @@ function bodyOf(body: unknown, { headers }: CallOptions): string | Uint8Array | 
   throw new SdkError('The body cannot be written as JSON', 'invalid_request')
 }
 
-function isOfOtherType(headers: RequestOptions['headers']): boolean {
+/** `Headers` checks every character as fetch does, but before anything is signed. */
+function headersOf({ headers, idempotencyKey }: Pick<CallOptions, 'headers' | 'idempotencyKey'>): Headers {
   try {
-    const type = new Headers(headers).get('content-type')
-    return type !== null && !/[/+]json\b/i.test(type)
-  } catch {
-    // `headersOf` refuses these headers.
-    return false
-  }
-}
-
-function headersOf(
-  { headers, idempotencyKey }: CallOptions,
-  text: string | Uint8Array | undefined,
-): Record<string, string> {
-  try {
-    // `Headers` checks every character as fetch does, but before anything is signed.
     const own = new Headers(headers)
     if (idempotencyKey !== undefined) own.set(IDEMPOTENCY_KEY_HEADER, idempotencyKey)
-    if (text !== undefined && !own.has('content-type'))
-      own.set('content-type', typeof text === 'string' ? 'application/json' : 'application/octet-stream')
-    const key = own.get(IDEMPOTENCY_KEY_HEADER)
-    own.delete(IDEMPOTENCY_KEY_HEADER)
-    return { ...Object.fromEntries(own), ...(key !== null && { [IDEMPOTENCY_KEY_HEADER]: key }) }
+    return own
   } catch {
     throw new SdkError('A header has a name or a value that HTTP does not allow', 'invalid_request')
   }

@@ -159,7 +159,7 @@ export function settingsOf(options: ClientOptions): Settings {
   return settings
 }
 
-export interface ClientSurroundings {
+interface ClientSurroundings {
   readonly network: NetworkFacts
   readonly algod: Algod
   readonly indexer: Indexer | undefined
@@ -193,37 +193,32 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
     retry: read.retry,
     timeoutMs: read.timeoutMs,
     strictResource: read.strictResource,
-    landed: async txId => {
-      try {
-        return (await algod.confirmedRound(txId)) !== undefined
-      } catch {
-        return false
-      }
-    },
+    landed: txId =>
+      algod.confirmedRound(txId).then(
+        round => round !== undefined,
+        () => false,
+      ),
     wallet: address => walletBalance(algod, network, address),
   }
 }
 
 /** An external signer's shape is checked here, and each of its signatures before it is used. */
 function signerOf(options: ClientOptions, network: NetworkFacts, algod: Algod): PaymentSigner | undefined {
-  const { signer } = options
   const pair = keyPairOf(options)
-  if (pair) {
-    const key = { address: encodeAddress(pair.publicKey), sign: pair.sign }
-    return algorandPaymentSigner({
-      key,
-      network,
-      algod,
-      lackOf: fundsCheck({ algod, network, address: key.address }),
-    })
-  }
-  if (!signer) return undefined
-  const { sign, signTransactions }: Record<string, unknown> = isRecord(signer) ? signer : {}
+  const key = pair ? { address: encodeAddress(pair.publicKey), sign: pair.sign } : options.signer
+  if (!key) return undefined
+  const { sign, signTransactions }: Record<string, unknown> = isRecord(key) ? key : {}
   if (typeof sign !== 'function' && typeof signTransactions !== 'function')
     throw invalid('signer is {address, sign} or {address, signTransactions}')
-  const lackOf = fundsCheck({ algod, network, address: signer.address })
-  const waiting = { clock: wakefulClock, timeoutMs: options.timeoutMs ?? TIMEOUT_MS, lackOf }
-  return algorandPaymentSigner({ key: signer, network, algod, externalKey: true, ...waiting })
+  const lackOf = fundsCheck({ algod, network, address: key.address })
+  const waiting = { clock: wakefulClock, timeoutMs: options.timeoutMs ?? TIMEOUT_MS }
+  return algorandPaymentSigner({
+    key,
+    network,
+    algod,
+    lackOf,
+    ...(!pair && { externalKey: true, ...waiting }),
+  })
 }
 
 let warned = false

@@ -102,6 +102,9 @@ export abstract class PayingClient {
    * @param options How it is sent.
    * @typeParam T The type that the caller expects of `data`; it is not checked.
    *
+   * @example
+   * const { data, payment } = await client.call('https://agent.example/summarize', { text }, { maxPrice: '$0.02' })
+   *
    * @throws SvcError `no_signer`, `price_above_max`, `daily_cap_reached`, `unreadable_quote`, `subscription_refused`,
    * `network_error`, `call_failed`, and those that the guide to errors lists. `detail.charged` says whether a payment that was sent was charged.
    */

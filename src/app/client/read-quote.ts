@@ -114,7 +114,7 @@ function cheapest(entries: readonly PaymentRequirements[]): PaymentRequirements 
   )
 }
 
-export function isPayable(entry: PaymentRequirements, network: NetworkFacts): boolean {
+function isPayable(entry: PaymentRequirements, network: NetworkFacts): boolean {
   const { feePayer } = entry.extra ?? {}
   return (
     isPaid({ ...entry }) &&

@@ -99,9 +99,8 @@ export async function deliver(
       : pauseMs(sent, deps, failures)
     const again = waits ? clock.monotonic() + waitMs < untilMs : isFailure(sent) && failures < policy.attempts
     if (!again) {
-      return sent.kind === 'answered'
-        ? { reply: sent.reply, attempts, everLost, torn }
-        : { cause: sent.cause, attempts, everLost, torn }
+      const end = sent.kind === 'answered' ? { reply: sent.reply } : { cause: sent.cause }
+      return { ...end, attempts, everLost, torn }
     }
     await pause(clock, waitMs, request.signal, `The call to ${request.url.origin} was aborted`)
   }
@@ -124,18 +123,14 @@ function waitsUntilMs(
 function isStillWorking(reply: HttpReply, payment: SentPayment | undefined): boolean {
   if (reply.status !== 409) return reply.status === 503
   const code = errorCodeOf(reply)
-  if (code === 'idempotency_in_progress') return asksToWait(reply)
+  if (code === 'idempotency_in_progress') return retryAfterMs(reply.headers, 0) !== undefined
   return code === 'payment_in_use' && payment !== undefined && namesPayment(reply, payment.txId)
-}
-
-function asksToWait({ headers }: HttpReply): boolean {
-  return retryAfterMs(headers, 0) !== undefined
 }
 
 /** The payer has too many runs that are not settled. This payment was not used, and can pay for a later attempt. */
 function isShortOfCredit(reply: HttpReply): boolean {
-  const asks = reply.status === 429 && asksToWait(reply)
-  return asks && errorCodeOf(reply) === 'too_many_unpaid_calls'
+  const asksToWait = reply.status === 429 && retryAfterMs(reply.headers, 0) !== undefined
+  return asksToWait && errorCodeOf(reply) === 'too_many_unpaid_calls'
 }
 
 const GATEWAY_LOST: ReadonlySet<number> = new Set([502, 504])

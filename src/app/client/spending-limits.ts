@@ -30,7 +30,7 @@ export interface SpendingLimits {
   reserve(accepted: PaymentRequirements, call?: LimitedCall): Promise<Reservation>
 }
 
-export interface LimitedCall {
+interface LimitedCall {
   readonly signal?: AbortSignal
   /** Applies in addition to the client's own `maxPrice`. Base units. */
   readonly maxPrice?: bigint
@@ -50,7 +50,7 @@ export interface Reservation {
   release(): Promise<void>
 }
 
-export interface SpendingLimitsOptions {
+interface SpendingLimitsOptions {
   readonly ledger: SpendLedger
   readonly network: NetworkKey
   readonly caps: Caps
@@ -124,25 +124,24 @@ export function spendingLimits(options: SpendingLimitsOptions): SpendingLimits {
 /** Asks a shared ledger for its sum until it has answered once. Whether it has. */
 function sumReader(ledger: SpendLedger, network: NetworkKey): () => boolean {
   let isKnown = false
-  let isAsked = false
-  const answered = (known: boolean) => {
-    isKnown = known
-    isAsked = false
-  }
+  let asked: unknown
   return () => {
-    if (isKnown || isAsked) return isKnown
-    isAsked = true
+    if (isKnown || asked) return isKnown
     try {
       // Every move of a ledger learns the sum. This one lists nothing, and changes nothing.
-      const listed = ledger.due(network, 0n, 0)
-      if (listed instanceof Promise)
-        listed.then(
-          () => answered(true),
-          () => answered(false),
+      asked = ledger.due(network, 0n, 0)
+      if (!(asked instanceof Promise)) isKnown = true
+      else
+        asked.then(
+          () => {
+            isKnown = true
+          },
+          () => {
+            asked = undefined
+          },
         )
-      else answered(true)
     } catch {
-      answered(false)
+      // A ledger that is down is asked again.
     }
     return isKnown
   }

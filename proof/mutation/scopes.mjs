@@ -39,7 +39,7 @@ export const SCOPES = {
   },
   // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
   effects: {
-    mutate: ['src/app/charge/effects/{settle,reconcile,release,recover,record}.ts'],
+    mutate: ['src/app/charge/effects/{settle,reconcile,recover,record}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['proof/mutation/charge.simulation.ts', 'test/app/{settling,recording,window-calls}.test.ts'],

@@ -26,7 +26,7 @@ function server(rate: Rate | undefined, over: Partial<ChargeDeps> = {}) {
     const { call, ended } = oneCall({ ...given, endpoint: { rate }, world })
     const { answer } = await ended(admit)
     const then = says && answer === 'admitted' ? (await ended(verify)).answer : answer
-    return { answer: then, retryAfterMs: call.retryAfterMs, problem: call.problem?.code, call }
+    return { answer: then, retryAfterMs: call.end.retryAfterMs, problem: call.end.problem?.code, call }
   }
   return {
     rateLimit,
@@ -105,7 +105,7 @@ describe('a payment that nobody has verified', () => {
   ])('is counted under the caller’s address, whoever it names: one %s', async (_, given) => {
     const { walk, admitted } = server(RATE)
     expect(await admitted(given)).toBe('admitted')
-    const limited = { answer: 'limited', retryAfterMs: 60_000, call: { countedUnder: undefined } }
+    const limited = { answer: 'limited', retryAfterMs: 60_000, call: { holds: { countedUnder: undefined } } }
     expect(await walk({ paid: { payer: 'OTHER' } })).toMatchObject(limited)
     expect(await admitted({ ...from('198.51.100.1'), paid: { payer: 'OTHER' } })).toBe('admitted')
   })
@@ -129,7 +129,11 @@ describe('a payment that nobody has verified', () => {
     ] as const) {
       const { walk, admitted, verified } = server(RATE)
       await verified({ ...from('198.51.100.1'), paid: {} })
-      const limited = { answer: 'limited', retryAfterMs: 60_000, call: { countedUnder: undefined } }
+      const limited = {
+        answer: 'limited',
+        retryAfterMs: 60_000,
+        call: { holds: { countedUnder: undefined } },
+      }
       expect(await walk(given)).toMatchObject(limited)
       expect(await admitted({ paid: { payer: 'OTHER' } })).toBe('admitted')
     }

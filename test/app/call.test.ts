@@ -1,9 +1,11 @@
 /** The record of one call: whose trace it is part of, what its log may say, and who its payment is proven to come from. */
 import { describe, expect, it } from 'vitest'
-import { claimedPayer, meetsTerms, paysUs, spanIdOf } from '../../src/app/charge/call-record.js'
+import { spanIdOf } from '../../src/app/charge/call-record.js'
 import { log } from '../../src/app/charge/handler-context.js'
+import { claimedPayer, meetsTerms, paysUs } from '../../src/app/charge/owners.js'
 import { MAINNET } from '../../src/domain/network.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
+import { fieldsOf } from '../support/call-fields.js'
 import { PAYMENT, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'
 import { READ, START_MS } from '../support/one-call.js'
 
@@ -16,10 +18,10 @@ const traced = (traceparent: string | undefined) => scene({ request: { headers: 
 describe('a new call', () => {
   it('holds nothing, owes nothing, and knows what can be read in its payment', () => {
     const { call } = scene({ request: { payment: PAYMENT } })
-    expect(call).toMatchObject({ id: UUID, startedMs: START_MS + 7, startedMonotonicMs: START_MS })
-    expect(call).toMatchObject({ payload: {}, read: { txId: 'TX' }, txId: 'TX', payer: 'PAYER' })
-    expect(call).toMatchObject({ held: false, storeSilent: false, isProbe: false, logs: [] })
-    expect(call).toMatchObject({ handlerMs: 10_000, settleByMs: Number.POSITIVE_INFINITY })
+    expect(fieldsOf(call)).toMatchObject({ id: UUID, startedMs: START_MS + 7, startedMonotonicMs: START_MS })
+    expect(fieldsOf(call)).toMatchObject({ payload: {}, read: { txId: 'TX' }, txId: 'TX', payer: 'PAYER' })
+    expect(fieldsOf(call)).toMatchObject({ held: false, logs: [] })
+    expect(fieldsOf(call)).toMatchObject({ handlerMs: 10_000, settleByMs: Number.POSITIVE_INFINITY })
   })
 
   it.each<[string, Scene]>([
@@ -28,7 +30,11 @@ describe('a new call', () => {
     ['with one in which nothing can be read', { request: { payment: PAYMENT }, read: null }],
   ])('%s has neither payer nor transaction', (_, given) => {
     const { call } = scene(given)
-    expect([call.read, call.payer, call.txId]).toEqual([undefined, undefined, undefined])
+    expect([call.payment.read, call.payment.payer, call.payment.txId]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
   })
 })
 
@@ -71,7 +77,7 @@ describe('the log of a handler', () => {
   function logged(...entries: readonly unknown[]) {
     const { call } = scene()
     for (const data of entries) log(call, 5, 'said', data)
-    return call.logs
+    return call.handled.logs
   }
 
   it('keeps the last twenty entries', () => {
@@ -91,7 +97,7 @@ describe('the log of a handler', () => {
     const { call } = scene()
     log(call, 5, 'x'.repeat(2_000))
     log(call, 5, 7 as never)
-    expect(call.logs.map(({ message }) => message)).toEqual(['x'.repeat(1_000), '7'])
+    expect(call.handled.logs.map(({ message }) => message)).toEqual(['x'.repeat(1_000), '7'])
     // With its quotation marks a text of 1998 characters has 2000.
     const [whole, cut] = logged('y'.repeat(1_998), 'y'.repeat(1_999))
     expect(whole!.data).toBe('y'.repeat(1_998))

@@ -4,6 +4,7 @@ import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
 import { unseal } from '../../src/app/charge/stored-answers.js'
 import { type ChargeFinal, type Closing, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
+import { fieldsOf } from '../support/call-fields.js'
 import {
   HOLD,
   OWNED,
@@ -33,7 +34,7 @@ function held({ call, request, rules, ...rest }: Scene = {}) {
     ...rest,
     rules: { keepAnswersMs: KEEP_ANSWERS_MS, ...rules },
     request: { payment: PAYMENT, ...request },
-    call: { hold: HOLD, held: true, owned, answer: ANSWER, requirements: REQUIREMENTS, ...call },
+    call: { held: true, owned, answer: ANSWER, requirements: REQUIREMENTS, ...call },
   })
 }
 
@@ -143,7 +144,7 @@ describe('a call that charged', () => {
   )
 
   it('that held nothing asks no store', async () => {
-    for (const call of [{ held: false }, { held: false, hold: undefined }]) {
+    for (const call of [{ held: false }, { held: false, owned: undefined }]) {
       const told = await closed(held({ call, rules: RELEASE }), 'settled')
       expect(told).toMatchObject({ said: undefined, hows: [], inFlightMeanwhile: 0, inFlight: 0 })
     }
@@ -194,7 +195,7 @@ describe('a call with its outcome open', () => {
   it.each(closedBy('keep'))(
     '%s keeps its key and its payment for the next call, which need not wait for the lease',
     async final => {
-      const told = await closed(keyed(REPLAY, { call: { window: WINDOW } }), final)
+      const told = await closed(keyed(REPLAY, { call: { sold: WINDOW } }), final)
       expect(told).toMatchObject({ said: undefined, hows: [], pending: [], deleted: [], inFlight: 0 })
       expect(told.leases).toEqual([`pass ${UUID}`])
       expect(told.inDoubt).toEqual([[HOLD, expect.objectContaining({ txId: 'TX' })]])
@@ -238,13 +239,13 @@ describe('the lease of a call that charged, while its close waits for the store'
 
 describe('a call that did not charge', () => {
   it.each(closedBy('release'))('%s gives key, payment and window back before it is told', async final => {
-    const it = held({ call: { window: WINDOW } })
+    const it = held({ call: { sold: WINDOW } })
     const said = closeCall(it.world, it.call, final, it.inFlight)
     expect(said).toBeInstanceOf(Promise)
     expect(await said).toBeUndefined()
     expect(it.seen.closes).toMatchObject([{ ...HOLD, how: 'release' }])
     expect(it.seen).toMatchObject({ leases: [`drop ${UUID}`], deleted: ['window'], inFlight: 0 })
-    expect(it.call).toMatchObject({ held: false, window: undefined })
+    expect(fieldsOf(it.call)).toMatchObject({ held: false, sold: undefined })
   })
 
   it('that holds nothing is told at once; its lease is not renewed again', async () => {
@@ -258,7 +259,7 @@ describe('a call that did not charge', () => {
 
   it('drops the window that it was selling for a payment that nothing could be held of', async () => {
     const { said, hows, deleted, leases } = await closed(
-      held({ call: { window: WINDOW, held: false, hold: undefined } }),
+      held({ call: { sold: WINDOW, held: false, owned: undefined } }),
       'unsettled',
     )
     expect({ said, hows, deleted, leases }).toEqual({
@@ -270,9 +271,9 @@ describe('a call that did not charge', () => {
   })
 
   it('does not say so where another call took its place, whose answer may be the window', async () => {
-    const it = held({ closed: 'superseded', call: { window: WINDOW } })
+    const it = held({ closed: 'superseded', call: { sold: WINDOW } })
     expect(await closed(it, 'unsettled')).toMatchObject({ said: 'superseded', deleted: [] })
-    expect(it.call).toMatchObject({ held: false, window: WINDOW })
+    expect(fieldsOf(it.call)).toMatchObject({ held: false, sold: WINDOW })
   })
 
   it.each([
@@ -281,7 +282,7 @@ describe('a call that did not charge', () => {
   ])(
     'of a silent store says so only while no other call can have its place: lapsed %s, %s',
     async (mayHaveLapsed, said) => {
-      const it = held({ closed: DOWN, mayHaveLapsed, call: { window: WINDOW } })
+      const it = held({ closed: DOWN, mayHaveLapsed, call: { sold: WINDOW } })
       expect(await closed(it, 'timedOut')).toMatchObject({ said, hows: ['release'], deleted: [] })
       expect(it.seen.pending).toEqual(it.seen.closes)
     },
@@ -298,10 +299,10 @@ describe('a call that did not charge', () => {
   })
 
   it('that a store left without an answer is given back in the background, and does not wait for it again', async () => {
-    const it = held({ call: { storeSilent: true, window: WINDOW } })
+    const it = held({ call: { held: 'unknown', sold: WINDOW } })
     expect(await closed(it, 'unavailable')).toMatchObject({ said: undefined, hows: [], deleted: [] })
     expect(it.seen.pending).toEqual([{ ...HOLD, how: 'release', retentionMs: 0 }])
-    const lapsed = held({ call: { storeSilent: true }, mayHaveLapsed: true })
+    const lapsed = held({ call: { held: 'unknown' }, mayHaveLapsed: true })
     expect((await closed(lapsed, 'unavailable')).said).toBe('superseded')
   })
 
@@ -311,7 +312,7 @@ describe('a call that did not charge', () => {
       [{}, []],
       [down, [{ err: DOWN }]],
     ] as const) {
-      const it = held({ world: { subscriptions } as never, call: { window: WINDOW } })
+      const it = held({ world: { subscriptions } as never, call: { sold: WINDOW } })
       expect(await closed(it, 'unsettled')).toMatchObject({ said: undefined, logged })
     }
   })
@@ -319,7 +320,7 @@ describe('a call that did not charge', () => {
 
 describe('giving back', () => {
   it('is done once', async () => {
-    const it = held({ call: { window: WINDOW } })
+    const it = held({ call: { sold: WINDOW } })
     expect(await giveBack(it.world, it.call)).toBe('released')
     expect(await giveBack(it.world, it.call)).toBe('released')
     expect(it.seen).toMatchObject({ closes: [{}], deleted: ['window'] })
@@ -331,9 +332,9 @@ describe('giving back', () => {
     ['superseded', 'superseded'],
     ['storeDown', DOWN],
   ])('answers %s where the store did not free all of it', async (answer, says) => {
-    const it = held({ closed: says!, call: { window: WINDOW } })
+    const it = held({ closed: says!, call: { sold: WINDOW } })
     expect(await giveBack(it.world, it.call)).toBe(answer)
-    expect(it.call).toMatchObject({ held: false, window: WINDOW })
+    expect(fieldsOf(it.call)).toMatchObject({ held: false, sold: WINDOW })
   })
 })
 

@@ -6,6 +6,7 @@ import { credit, settleCredit } from '../../src/app/charge/effects/credit.js'
 import { creditorName, ownerOf } from '../../src/app/charge/owners.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import { TESTNET } from '../../src/domain/network.js'
+import { fieldsOf } from '../support/call-fields.js'
 import { ADDRESS, DOWN, type Given, oneCall, START_MS } from '../support/one-call.js'
 
 const CREDITOR = 'SELLER:PAYER'
@@ -38,7 +39,7 @@ describe('a run', () => {
   it('needs no credit where the seller asks for none', async () => {
     const { ended, call } = oneCall({ rules: { credit: undefined }, world: { credit: DOWN } })
     expect(await ended(credit)).toEqual({ answer: 'credited', ms: 0 })
-    expect(call.creditor).toBeUndefined()
+    expect(call.holds.creditor).toBeUndefined()
   })
 
   it('is on the credit of its payer, or of its address where none can be read', async () => {
@@ -50,8 +51,8 @@ describe('a run', () => {
       const store = memoryCounters({ clock: { monotonic: () => 0 }, max: 10 })
       const { ended, call, world } = oneCall({ ...given, world: { credit: store } })
       expect(await ended(credit)).toEqual({ answer: 'credited', ms: 0 })
-      expect(call.creditor).toBe(creditorName(world.owner, payer))
-      expect(store.take(call.creditor!, TERMS).admitted).toBe(false)
+      expect(call.holds.creditor).toBe(creditorName(world.owner, payer))
+      expect(store.take(call.holds.creditor!, TERMS).admitted).toBe(false)
       const sister = ownerOf(TESTNET, 'SISTER', 'agent')
       expect(store.take(creditorName(sister, payer), TERMS).admitted).toBe(true)
     }
@@ -64,7 +65,7 @@ describe('a run', () => {
       const { ended, call } = begun()
       expect(await ended(credit)).toEqual({ answer: 'exhausted', ms: 5_000 })
       expect(takesMs).toEqual(Array.from({ length: 21 }, (_, at) => 250 * at))
-      expect(call).toMatchObject({ creditor: undefined, retryAfterMs: 5_000 })
+      expect(fieldsOf(call)).toMatchObject({ creditor: undefined, retryAfterMs: 5_000 })
     },
   )
 
@@ -79,7 +80,10 @@ describe('a run', () => {
   it.each([true, false])('begins as soon as credit is there, on a network: %s', async isRemote => {
     const { ended, call, world } = asked(atMs => atMs >= 500, isRemote).call()
     expect(await ended(credit)).toEqual({ answer: 'credited', ms: 500 })
-    expect(call).toMatchObject({ creditor: creditorName(world.owner, 'PAYER'), retryAfterMs: undefined })
+    expect(fieldsOf(call)).toMatchObject({
+      creditor: creditorName(world.owner, 'PAYER'),
+      retryAfterMs: undefined,
+    })
   })
 
   it.each<[string, 'hangUp' | 'cut', string]>([
@@ -91,13 +95,13 @@ describe('a run', () => {
     timeline.after(100, end)
     expect(await ended(credit)).toEqual({ answer, ms: 250 })
     expect(takesMs).toEqual([0])
-    expect(call.creditor).toBeUndefined()
+    expect(call.holds.creditor).toBeUndefined()
   })
 
   it('is not made while the store is silent, at first or later', async () => {
     const down = oneCall({ paid: {}, world: { credit: DOWN } })
     expect(await down.ended(credit)).toEqual({ answer: 'storeDown', ms: 0 })
-    expect(down.call).toMatchObject({ creditor: undefined, problem: { code: 'store_unavailable' } })
+    expect(fieldsOf(down.call)).toMatchObject({ creditor: undefined, problem: { code: 'store_unavailable' } })
     const later = asked(atMs => {
       if (atMs > 0) return Promise.reject(new Error('down')) as never
       return false

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { deliver, serve } from '../../src/app/charge/effects/deliver.js'
 import type { HandlerContext } from '../../src/domain/endpoint.js'
 import { SvcError } from '../../src/domain/errors.js'
+import { fieldsOf } from '../support/call-fields.js'
 import { type Given, oneCall, START_MS, TESTNET_USDC } from '../support/one-call.js'
 
 const requirements = { amount: '10000', asset: '31566704' } as never
@@ -25,8 +26,8 @@ describe('a run of the handler', () => {
   it('delivers what it returns', async () => {
     const { ended, call, told, listeners, said } = running(() => ({ done: true }))
     expect(await ended(deliver)).toEqual({ answer: 'delivered', ms: 0 })
-    expect(call.answer).toMatchObject({ status: 200, body: '{"done":true}' })
-    expect(call.problem).toBeUndefined()
+    expect(call.handled.answer).toMatchObject({ status: 200, body: '{"done":true}' })
+    expect(call.end.problem).toBeUndefined()
     expect(told).toHaveLength(1)
     expect(told[0]!.signal.aborted).toBe(false)
     expect(listeners()).toBe(0)
@@ -36,8 +37,8 @@ describe('a run of the handler', () => {
   it('delivers what has to be read first', async () => {
     const { ended, call } = running(async () => new Response('made', { status: 201 }))
     expect((await ended(deliver)).answer).toBe('delivered')
-    expect(call.answer!.status).toBe(201)
-    expect(Buffer.from(call.answer!.body).toString()).toBe('made')
+    expect(call.handled.answer!.status).toBe(201)
+    expect(Buffer.from(call.handled.answer!.body).toString()).toBe('made')
   })
 
   it.each<[string, number, number, number, string, number]>([
@@ -51,8 +52,8 @@ describe('a run of the handler', () => {
       call: { handlerMs, settleByMs: START_MS + leftMs, requirements },
     })
     expect(await ended(deliver)).toEqual({ answer, ms })
-    expect(call.refusal === undefined).toBe(answer === 'timedOut')
-    expect(call.answer).toBeUndefined()
+    expect(call.end.refusal === undefined).toBe(answer === 'timedOut')
+    expect(call.handled.answer).toBeUndefined()
     expect(told[0]!.signal.aborted).toBe(true)
   })
 
@@ -62,7 +63,7 @@ describe('a run of the handler', () => {
     })
     expect(await ended(deliver)).toEqual({ answer: 'expired', ms: 0 })
     expect(told).toEqual([])
-    expect(call.refusal).toContain('nothing was charged')
+    expect(call.end.refusal).toContain('nothing was charged')
   })
 
   it('fails as itself, also where the payment would have cut it', async () => {
@@ -70,7 +71,7 @@ describe('a run of the handler', () => {
       call: { handlerMs: 8_000, requirements },
     })
     expect((await ended(deliver)).answer).toBe('failed')
-    expect(call.refusal).toBeUndefined()
+    expect(call.end.refusal).toBeUndefined()
   })
 
   it('in a window has the endpoint’s whole deadline', async () => {
@@ -79,7 +80,7 @@ describe('a run of the handler', () => {
       call: { handlerMs: 8_000, settleByMs: 0 },
     })
     expect(await ended(serve)).toEqual({ answer: 'timedOut', ms: 12_000 })
-    expect(call.refusal).toBeUndefined()
+    expect(call.end.refusal).toBeUndefined()
   })
 
   it.each<['hangUp' | 'cut', string]>([
@@ -119,7 +120,7 @@ describe('after its end, a run', () => {
     })
     expect((await ended(deliver)).answer).toBe('timedOut')
     await timeline.run(START_MS + 40_000)
-    expect(call).toMatchObject({ answer: undefined, problem: undefined })
+    expect(fieldsOf(call)).toMatchObject({ answer: undefined, problem: undefined })
     expect(said).toEqual([])
   })
 
@@ -144,7 +145,13 @@ describe('a failure', () => {
   const failed = async (handler: () => unknown) => {
     const { ended, call, said, told } = running(handler)
     const { answer } = await ended(deliver)
-    return { answer, problem: call.problem, kept: call.answer, said, aborted: told[0]!.signal.aborted }
+    return {
+      answer,
+      problem: call.end.problem,
+      kept: call.handled.answer,
+      said,
+      aborted: told[0]!.signal.aborted,
+    }
   }
 
   it('that is thrown is told in the words that were chosen for callers', async () => {
@@ -227,7 +234,7 @@ describe('a handler', () => {
     const { ctx, call, timeline } = await contextOf()
     timeline.nowMs = 5
     ctx.log('what', { a: 1 })
-    expect(call.logs).toEqual([{ atMs: 5, message: 'what', data: { a: 1 } }])
+    expect(call.handled.logs).toEqual([{ atMs: 5, message: 'what', data: { a: 1 } }])
   })
 
   it('may pass its context on, with its signal or with another', async () => {

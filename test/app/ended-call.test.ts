@@ -1,14 +1,14 @@
 /** The record of an ended call that observers get: who was charged what, once, and what the caller got. */
 import { describe, expect, it } from 'vitest'
 import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
-import type { Call } from '../../src/app/charge/call-record.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
+import type { CallFields } from '../support/call-fields.js'
 import { UUID } from '../support/charge-fixture.js'
 import { ANSWER, FINALS, full, REPLAYED, WINDOW, walked } from '../support/ended-call.js'
 import { START_MS, TESTNET_USDC } from '../support/one-call.js'
 
 describe('an observer of calls is told', () => {
-  function ended(final: ChargeFinal, call: Partial<Call> = {}, path?: readonly string[]) {
+  function ended(final: ChargeFinal, call: CallFields = {}, path?: readonly string[]) {
     const it = full(call)
     const walk = walked(final, path)
     return endedCall(it.world, it.call, outcomeOf(it.world, it.call, walk), walk)

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { MAINNET } from '../../src/domain/network.js'
 import { NO_ADDRESS } from '../../src/ports/charge.js'
+import { fieldsOf } from '../support/call-fields.js'
 import { ADDRESS, START_MS } from '../support/one-call.js'
 import { claimOf, LEASE_MS, type Opening, opened } from '../support/opened-call.js'
 
@@ -14,7 +15,11 @@ describe('what a call holds', () => {
     ['a payment that cannot be read, and no key', { paid: 'unreadable' }],
     ['a key that does not count', { key: KEY, paid: 'unreadable', rules: { idempotency: undefined } }],
   ])('is nothing where it has %s', async (_, given) => {
-    expect(await opened(given)).toMatchObject({ answer: 'opened', moves: [], call: { held: false } })
+    expect(await opened(given)).toMatchObject({
+      answer: 'opened',
+      moves: [],
+      call: { holds: { held: false } },
+    })
   })
 
   it('is its payment and its key together, under the payer, for the length of a lease', async () => {
@@ -24,14 +29,14 @@ describe('what a call holds', () => {
     const speaks = { caller: expect.any(String), answerName: expect.any(String) }
     expect(moves).toEqual([{ ...hold, ...speaks, leaseMs: LEASE_MS }])
     expect(kept).toEqual([[hold, START_MS]])
-    expect(call).toMatchObject({ hold, held: true, owned: { seals: [KEY] } })
+    expect(fieldsOf(call)).toMatchObject({ held: true, owned: { hold, seals: [KEY] } })
     expect(pending).toEqual([])
   })
 
   it('is the payment under its own name where it has no key, sealed with the signed bytes', async () => {
     const { call, moves } = await opened({ paid: {} })
     expect(moves).toMatchObject([{ slot: 'PAYER', payment: 'TX', claim: { isOfPayment: true } }])
-    expect(call.owned!.seals).toEqual(['WRAPPER'])
+    expect(call.holds.owned!.seals).toEqual(['WRAPPER'])
     // Another signature over the same transaction opens nothing, and takes nothing else.
     expect(await claimOf({ paid: { wrapperDigest: 'ANOTHER' } })).not.toEqual(moves[0]!.claim)
     expect(await claimOf({ paid: {}, rules: { idempotency: undefined }, key: KEY })).toEqual(moves[0]!.claim)

@@ -31,5 +31,5 @@ function keptOfError(at: number) {
 function keptOfLog(...said: [message: string, data?: unknown]) {
   const { call } = scene()
   log(call, 5, ...said)
-  return call.logs
+  return call.handled.logs
 }

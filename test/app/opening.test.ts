@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { seal } from '../../src/app/charge/stored-answers.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import { systemRandom } from '../../src/ports/random.js'
+import { fieldsOf } from '../support/call-fields.js'
 import { START_MS } from '../support/one-call.js'
 import { claimOf, type Opening, opened } from '../support/opened-call.js'
 
@@ -33,15 +34,15 @@ describe('a key that can be guessed', () => {
 
   it('says when to try again where the node does not', async () => {
     const { call } = await opened(lies)
-    expect(call).toMatchObject({ retryAfterMs: 2_000, problem: { code: 'node_unavailable' } })
-    expect(call.problem!.message).toContain('32')
+    expect(fieldsOf(call)).toMatchObject({ retryAfterMs: 2_000, problem: { code: 'node_unavailable' } })
+    expect(call.end.problem!.message).toContain('32')
   })
 
   it('opens nothing for a payment that can land no more, and the node is not asked about it', async () => {
     const over = await opened({ ...lies, round: 201n, hasLanded: false })
     expect(over).toMatchObject({ answer: 'spent', landedAsked: [] })
-    expect(over.call.problem!.message).toContain('can no longer land')
-    expect(over.call.problem!.code).toBeUndefined()
+    expect(over.call.end.problem!.message).toContain('can no longer land')
+    expect(over.call.end.problem!.code).toBeUndefined()
     // In its last round it still can; where no round is known, only the node knows.
     for (const round of [200n, undefined]) {
       const { answer, landedAsked } = await opened({ ...lies, round, hasLanded: false })
@@ -67,8 +68,8 @@ describe('a call that does not get what it asked for', () => {
   ])('%s is told so without the chain', async (_, given, answer, retryAfterMs) => {
     const { call, ...rest } = await opened({ ...given, hasLanded: true })
     expect(rest).toMatchObject({ answer, landedAsked: [], kept: [], pending: [] })
-    expect(call.retryAfterMs).toBe(retryAfterMs)
-    expect(call.held).toBe(false)
+    expect(call.end.retryAfterMs).toBe(retryAfterMs)
+    expect(call.holds.held).toBe(false)
   })
 
   it('does not ask the chain about a key whose lease is over', async () => {
@@ -85,28 +86,35 @@ describe('a call that does not get what it asked for', () => {
     expect(found).toMatchObject({ answer: 'spent', landedAsked: ['TX'] })
     for (const hasLanded of [false, undefined]) {
       const { answer, call } = await opened({ ...given, hasLanded })
-      expect({ answer, retryAfterMs: call.retryAfterMs }).toEqual({ answer: 'inUse', retryAfterMs: 2_000 })
-      expect(call.problem!.message).toMatch(/by the same request with a proof.*Do not pay again before/)
+      expect({ answer, retryAfterMs: call.end.retryAfterMs }).toEqual({
+        answer: 'inUse',
+        retryAfterMs: 2_000,
+      })
+      expect(call.end.problem!.message).toMatch(/by the same request with a proof.*Do not pay again before/)
     }
   })
 
   it('is told that its payment is spent', async () => {
     const { answer, call } = await opened({ ...keyed, says: { verdict: 'spent' } })
-    expect({ answer, held: call.held }).toEqual({ answer: 'spent', held: false })
+    expect({ answer, held: call.holds.held }).toEqual({ answer: 'spent', held: false })
   })
 
   it('is not charged for by a store that is full', async () => {
     const { answer, call, pending } = await opened({ ...keyed, says: { verdict: 'full' } })
     expect(answer).toBe('storeDown')
-    expect(call).toMatchObject({ held: false, problem: { code: 'store_unavailable' }, retryAfterMs: 2_000 })
+    expect(fieldsOf(call)).toMatchObject({
+      held: false,
+      problem: { code: 'store_unavailable' },
+      retryAfterMs: 2_000,
+    })
     expect(pending).toEqual([])
   })
 
   it('gives back what a silent store may have given it', async () => {
     const { answer, call, pending, kept } = await opened({ ...keyed, says: new Error('down') })
     expect(answer).toBe('storeDown')
-    expect(call).toMatchObject({ held: false, problem: { code: 'store_unavailable' } })
-    expect(pending).toEqual([{ ...call.hold, how: 'release', retentionMs: 0 }])
+    expect(fieldsOf(call)).toMatchObject({ held: false, problem: { code: 'store_unavailable' } })
+    expect(pending).toEqual([{ ...call.holds.owned!.hold, how: 'release', retentionMs: 0 }])
     expect(kept).toEqual([])
   })
 })
@@ -124,8 +132,8 @@ describe('a key that was used', () => {
   it('is answered with what was charged for', async () => {
     const { call, ...rest } = await replayed(answer)
     expect(rest).toMatchObject({ answer: 'replayable', kept: [] })
-    expect(call).toMatchObject({ held: false, replayed: { ...told, answer: { status: 200 } } })
-    expect(String(call.replayed!.answer!.body)).toBe('paid')
+    expect(fieldsOf(call)).toMatchObject({ held: false, replayed: { ...told, answer: { status: 200 } } })
+    expect(String(call.earlier.replayed!.answer!.body)).toBe('paid')
   })
 
   it.each<[string, Opening]>([
@@ -146,7 +154,10 @@ describe('a key that was used', () => {
   it('is told of an answer that was dropped since, with its transaction', async () => {
     const says = { verdict: 'notKept', txId: 'EARLIER' } as const
     const { answer, call } = await opened({ key: KEY, paid: {}, says })
-    expect({ answer, replayed: call.replayed?.txId }).toEqual({ answer: 'notKept', replayed: 'EARLIER' })
+    expect({ answer, replayed: call.earlier.replayed?.txId }).toEqual({
+      answer: 'notKept',
+      replayed: 'EARLIER',
+    })
   })
 
   describe('and whose answer is filed under its payment’s own name', () => {
@@ -159,7 +170,7 @@ describe('a key that was used', () => {
         sealedUnder === undefined ? { name: own } : (await claimOf({ key: sealedUnder, paid: {} }))!
       const sealed = seal({ ...told, answer } as never, sealedUnder ?? 'WRAPPER', name, systemRandom)
       const found = await opened({ paid: {}, ...asking, says: { verdict: 'replayable', answer: sealed } })
-      const { held, problem, replayed } = found.call
+      const { held, problem, replayed } = fieldsOf(found.call)
       return { answer: found.answer, held, says: problem?.message, txId: replayed?.txId }
     }
 
@@ -211,7 +222,7 @@ describe('a key that was used', () => {
   it('is told of an answer that was too large to be kept', async () => {
     const { call, ...rest } = await replayed(undefined)
     expect(rest.answer).toBe('notKept')
-    expect(call.replayed).toMatchObject({ txId: 'TX', answer: undefined })
+    expect(call.earlier.replayed).toMatchObject({ txId: 'TX', answer: undefined })
   })
 
   it('and whose call stopped while settling is taken over, but no payment yet', async () => {
@@ -222,8 +233,8 @@ describe('a key that was used', () => {
       says: { verdict: 'orphaned', recorded },
     })
     expect(rest.answer).toBe('orphaned')
-    expect(call).toMatchObject({ recorded, held: false })
-    const { slot, token, claim } = call.hold!
+    expect(fieldsOf(call)).toMatchObject({ recorded, held: false })
+    const { slot, token, claim } = call.holds.owned!.hold
     expect(kept).toEqual([[{ slot, token, claim }, START_MS]])
   })
 })

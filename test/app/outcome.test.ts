@@ -1,9 +1,9 @@
 /** What a call's door is told: no answer that was not paid for, no quote that would be paid twice. */
 import { describe, expect, it } from 'vitest'
 import { MESSAGES, outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
-import type { Call } from '../../src/app/charge/call-record.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
+import type { CallFields } from '../support/call-fields.js'
 import { REQUIREMENTS, RESPELT } from '../support/charge-fixture.js'
 import { ANSWER, FINALS, full, KEPT, REPLAYED, WINDOW, walked } from '../support/ended-call.js'
 import { TESTNET_USDC } from '../support/one-call.js'
@@ -13,7 +13,7 @@ const DELIVERED = ['settled', 'served', 'failed']
 const TX_NAMED = ['paymentSpent', 'paymentInUse', 'superseded', 'answerNotKept', 'inDoubt', 'undecided']
 const QUOTING = ['quoted', 'refused', 'unsettled']
 
-function told(final: ChargeFinal, call: Partial<Call> = {}) {
+function told(final: ChargeFinal, call: CallFields = {}) {
   const it = full(call)
   return outcomeOf(it.world, it.call, walked(final))
 }

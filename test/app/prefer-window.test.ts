@@ -2,13 +2,14 @@
 import { describe, expect, it } from 'vitest'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { admit } from '../../src/app/charge/effects/admit.js'
-import { ownedBy, ownerOf, windowId } from '../../src/app/charge/owners.js'
+import { keyOfCall, ownedBy, ownerOf, windowId } from '../../src/app/charge/owners.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import { declaredIdentifier, PAYMENT_IDENTIFIER, withIdentifier } from '../../src/domain/idempotency-key.js'
 import { TESTNET } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import { perMinute } from '../../src/ports/counters.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../src/ports/subscriptions.js'
+import { fieldsOf } from '../support/call-fields.js'
 import { DOWN, type Given, OWNER, oneCall, SELLER, START_MS } from '../support/one-call.js'
 
 const KEY = 'svc_key'
@@ -49,14 +50,14 @@ const ASIDE = {
 async function admitted(...given: Parameters<typeof both>) {
   const it = both(...given)
   const { answer } = await it.ended(admit)
-  return { ...it, answer, owned: ownedBy(it.world, it.call) }
+  return { ...it, answer, owned: ownedBy(it.world, it.call, keyOfCall(it.world.rules, it.call).key) }
 }
 
 describe('a payment beside the key of an open window', () => {
   it('is set aside, with all that was read in it and said about it', async () => {
     const { answer, call } = await admitted(storing(OPEN))
     expect(answer).toBe('admitted')
-    expect(call).toMatchObject(ASIDE)
+    expect(fieldsOf(call)).toMatchObject(ASIDE)
     expect(call.request).toMatchObject({ baseUrl: 'http://agent.test', body: { kind: 'none' } })
   })
 
@@ -67,7 +68,7 @@ describe('a payment beside the key of an open window', () => {
     ] as const) {
       const { answer, call } = await admitted(storing(OPEN), given)
       expect(answer).toBe('admitted')
-      expect(call).toMatchObject(ASIDE)
+      expect(fieldsOf(call)).toMatchObject(ASIDE)
     }
   })
 
@@ -75,15 +76,15 @@ describe('a payment beside the key of an open window', () => {
     const { subscriptions } = oneCall().world
     void subscriptions.putIfAbsent!(ID, { ...OPEN, callsLeft: 1 })
     const it = await admitted(subscriptions)
-    expect(it.call).toMatchObject(ASIDE)
+    expect(fieldsOf(it.call)).toMatchObject(ASIDE)
     expect(await subscriptions.get(ID)).toMatchObject({ callsLeft: 1 })
   })
 
   it('is set aside by the time of the store, where that has one', async () => {
     const asked = (nowMs: number) =>
       admitted({ ...storing(OPEN), get: async () => OPEN, now: async () => nowMs } as SubscriptionStore)
-    expect((await asked(OPEN.expiresAtMs - 1)).call).toMatchObject(ASIDE)
-    expect((await asked(OPEN.expiresAtMs)).call.txId).toBe('TX')
+    expect(fieldsOf((await asked(OPEN.expiresAtMs - 1)).call)).toMatchObject(ASIDE)
+    expect((await asked(OPEN.expiresAtMs)).call.payment.txId).toBe('TX')
   })
 
   const replay = { onLostResponse: 'replay' } as const
@@ -103,8 +104,11 @@ describe('a payment beside the key of an open window', () => {
       undefined,
     ],
   ])('leaves the call the key that it has without it: %s', async (_, given, key) => {
-    const { call } = await admitted(storing(OPEN), given)
-    expect({ key: call.key, keyProblem: call.keyProblem }).toEqual({ key, keyProblem: undefined })
+    const { call, world } = await admitted(storing(OPEN), given)
+    expect({ problem: undefined, key: undefined, ...keyOfCall(world.rules, call) }).toEqual({
+      key,
+      problem: undefined,
+    })
   })
 
   it('leaves the claim to the window, or to nobody', async () => {
@@ -113,7 +117,7 @@ describe('a payment beside the key of an open window', () => {
       endpoint: { periodMs: 60_000 },
       request: { subscriptionKey: KEY, idempotencyKey: 'own' },
     })
-    const own = ownedBy(bare.world, bare.call)!
+    const own = ownedBy(bare.world, bare.call, bare.call.holds.key)!
     expect(keyed.owned).toEqual({ ...own, hold: { ...own.hold, token: keyed.call.id } })
     expect(keyed.owned!.hold).not.toHaveProperty('payment')
     expect((await admitted(storing(OPEN))).owned).toBeUndefined()
@@ -122,7 +126,7 @@ describe('a payment beside the key of an open window', () => {
   it('is counted as a call of the window, and its address is not', async () => {
     const rate = { terms: perMinute(1), per: 'payer', bucket: '' } as const
     const { answer, world, call } = await admitted(storing(OPEN), { endpoint: { rate } })
-    expect([answer, call.countedUnder]).toEqual(['admitted', undefined])
+    expect([answer, call.holds.countedUnder]).toEqual(['admitted', undefined])
     const full = async (name: string) => !(await world.rateLimit.peek(name, perMinute(1))).admitted
     expect(await full(`window:${ID}`)).toBe(true)
     expect(await full('address:192.0.2.7')).toBe(false)
@@ -144,7 +148,7 @@ describe('the key of a window that covers nothing', () => {
   ])('as if it had not come, where it %s: the payment counts, and so does its proof', async (_, store) => {
     const { answer, call, owned } = await admitted(store)
     expect(answer).toBe('admitted')
-    expect(call).toMatchObject(untouched)
+    expect(fieldsOf(call)).toMatchObject(untouched)
     expect(call.request).toMatchObject({ payment: { kind: 'read' }, proof: BAD_PROOF })
     expect(call.request.subscriptionKey).toBeUndefined()
     expect(owned!.hold).toMatchObject({ slot: 'PAYER', payment: 'TX' })
@@ -153,7 +157,7 @@ describe('the key of a window that covers nothing', () => {
   it('leaves the payment to be counted under its address', async () => {
     const rate = { terms: perMinute(1), per: 'payer', bucket: '' } as const
     const { call, world } = await admitted(storing(undefined), { endpoint: { rate } })
-    expect(call.countedUnder).toBe('address:192.0.2.7')
+    expect(call.holds.countedUnder).toBe('address:192.0.2.7')
     expect(await world.rateLimit.peek(`window:${ID}`, perMinute(1))).toEqual({ admitted: true })
   })
 })
@@ -163,7 +167,7 @@ describe('a store of windows that is down', () => {
     const rate = { terms: perMinute(1), per: 'payer', bucket: '' } as const
     const { answer, call, world, said } = await admitted(DOWN, { endpoint: { rate } })
     expect(answer).toBe('storeDown')
-    expect(call).toMatchObject({
+    expect(fieldsOf(call)).toMatchObject({
       problem: { code: 'store_unavailable' },
       retryAfterMs: 2_000,
       txId: 'TX',
@@ -184,7 +188,7 @@ describe('a store of windows that is down', () => {
   ])('is not asked for a call with %s', async (_, given, left) => {
     const { answer, call } = await admitted(DOWN, given)
     expect(answer).toBe('admitted')
-    expect(call).toMatchObject(left)
+    expect(fieldsOf(call)).toMatchObject(left)
   })
 
   it('is not asked by a process that is leaving', async () => {

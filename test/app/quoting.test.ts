@@ -10,6 +10,7 @@ import { UNPAID } from '../../src/app/charge/payment-challenge.js'
 import { SvcError } from '../../src/domain/errors.js'
 import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'
 import type { SubscriptionRecord } from '../../src/ports/subscriptions.js'
+import { fieldsOf } from '../support/call-fields.js'
 import { DOWN, type Given, OWNER, oneCall, SELLER, START_MS, TESTNET_USDC } from '../support/one-call.js'
 
 const KEY = 'svc_key'
@@ -38,8 +39,8 @@ describe('the input', () => {
       endpoint: { check, ...given.endpoint },
     })
     const { answer } = await ended(validate)
-    const { input, isProbe, problem, retryAfterMs } = call
-    return { answer, input, isProbe, problem, retryAfterMs }
+    const { problem, retryAfterMs } = call.end
+    return { answer, input: call.input, key: call.request.subscriptionKey, problem, retryAfterMs }
   }
   const GET = { method: 'GET' as const }
   const refusing: EndpointEntry['check'] = () => ({ invalid: { field: '', message: 'is missing' } })
@@ -50,14 +51,14 @@ describe('the input', () => {
     ['{} where a POST has no body', { paid: {}, request: { query: { b: 2 } } }, {}],
     ['the query of a GET', { def: GET, request: { ...body({ a: 1 }), query: { b: 2 } } }, { b: 2 }],
   ])('is %s, as its check leaves it', async (_, given, input) => {
-    const valid = { answer: 'valid', isProbe: false, problem: undefined, retryAfterMs: undefined }
+    const valid = { answer: 'valid', problem: undefined, retryAfterMs: undefined }
     expect(await validated(given)).toEqual({ ...valid, input: { checked: input } })
     expect(await validated({ ...given, endpoint: { check: undefined } })).toEqual({ ...valid, input })
   })
 
   it('that does not satisfy its schema is refused, and the caller told where', async () => {
     const problem = { message: 'is wrong', fields: { field: '/wrong', schema } }
-    const invalid = { answer: 'invalid', problem, input: undefined, isProbe: false }
+    const invalid = { answer: 'invalid', problem, input: undefined }
     expect(await validated({ request: body({ wrong: true }) })).toMatchObject(invalid)
     expect(await validated({ paid: {}, def: GET, request: { query: { wrong: true } } })).toMatchObject(
       invalid,
@@ -71,7 +72,7 @@ describe('the input', () => {
   })
 
   it('of a request that carries nothing is a probe, which is not checked', async () => {
-    const probe = { answer: 'probe', isProbe: true, problem: undefined, retryAfterMs: undefined }
+    const probe = { answer: 'probe', problem: undefined, retryAfterMs: undefined }
     const query = { wrong: true }
     expect(await validated({ request: { query } })).toEqual({ ...probe, input: {} })
     expect(await validated({ def: GET, request: { query } })).toEqual({ ...probe, input: query })
@@ -90,7 +91,7 @@ describe('the input', () => {
     const problem = isProbe ? undefined : refused
     expect(await validated(given)).toEqual({
       answer,
-      isProbe,
+      key: isProbe ? undefined : KEY,
       problem,
       input: isProbe ? {} : undefined,
       retryAfterMs: undefined,
@@ -99,20 +100,20 @@ describe('the input', () => {
 
   it('of a bare request with a key is as valid as any', async () => {
     const given: Given = { world: { subscriptions: DOWN }, request: { subscriptionKey: KEY } }
-    expect(await validated(given)).toMatchObject({ answer: 'valid', isProbe: false })
+    expect(await validated(given)).toMatchObject({ answer: 'valid' })
   })
 
   it('is refused where a payment comes with it, whatever its key opens', async () => {
     const endpoint = { ...window, check: refusing }
     const given: Given = { world: selling(null), endpoint, paid: {}, request: { subscriptionKey: KEY } }
-    expect(await validated(given)).toMatchObject({ answer: 'invalid', problem: refused, isProbe: false })
+    expect(await validated(given)).toMatchObject({ answer: 'invalid', problem: refused })
   })
 })
 
 describe('a window', () => {
   const covered = async (given: Given) => {
     const { ended, call } = oneCall({ endpoint: window, request: { subscriptionKey: KEY }, ...given })
-    return { answer: (await ended(entitle)).answer, problem: call.problem?.code }
+    return { answer: (await ended(entitle)).answer, problem: call.end.problem?.code }
   }
 
   it.each<[string, Given, string]>([
@@ -124,7 +125,6 @@ describe('a window', () => {
     ['of another key covers nothing', { world: selling(), request: { subscriptionKey: 'no' } }, 'uncovered'],
     ['is not asked for without a key', { world: { subscriptions: DOWN }, request: {} }, 'uncovered'],
     ['is not asked for where calls are sold', { world: { subscriptions: DOWN }, endpoint: {} }, 'uncovered'],
-    ['is not asked for by a probe', { world: { subscriptions: DOWN }, call: { isProbe: true } }, 'uncovered'],
   ])('%s', async (_, given, answer) => {
     expect(await covered(given)).toEqual({ answer, problem: undefined })
   })
@@ -141,7 +141,7 @@ describe('the price', () => {
   const priced = async (given: Given) => {
     const { call, ended } = oneCall(given)
     const { answer, ms } = await ended(price)
-    const { requirements, refusal, problem } = call
+    const { requirements, refusal, problem } = fieldsOf(call)
     return { answer, ms, requirements, refusal, problem }
   }
 

@@ -14,7 +14,9 @@ import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
 import type { SubscriptionStore } from '../../src/ports/subscriptions.js'
-import { HOLD, OWNED, SECRET } from '../support/charge-fixture.js'
+
+import { type CallFields, emptyCall, fieldsOf, withFields } from '../support/call-fields.js'
+import { OWNED, SECRET } from '../support/charge-fixture.js'
 import { OWNER, SELLER } from '../support/one-call.js'
 import { clockOf } from '../support/virtual-clock.js'
 
@@ -24,10 +26,7 @@ const random = { bytes: (count: number) => new Uint8Array(count) }
 const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
 const TOLD = { txId: 'TX', payer: 'PAYER', amount: '10000', asset: '31566704', window: undefined }
 
-function scene(
-  call: Partial<Call>,
-  world: Partial<ChargeDeps> & { readonly isCutting?: () => boolean } = {},
-) {
+function scene(call: CallFields, world: Partial<ChargeDeps> & { readonly isCutting?: () => boolean } = {}) {
   const seen = { kept: 0, given: [] as unknown[], settled: 0, lookups: 0 }
   const base = {
     owner: ownerOf(TESTNET, SELLER, 'agent'),
@@ -56,8 +55,7 @@ function scene(
   return {
     seen,
     world: { ...base, ...world } as unknown as ChargeDeps,
-    call: {
-      hold: HOLD,
+    call: withFields(emptyCall(), {
       key: SECRET,
       owned: OWNED,
       request: { caller: { gone: () => false } },
@@ -68,15 +66,15 @@ function scene(
       txId: 'TX',
       payer: 'PAYER',
       answer: ANSWER,
-      storeSilent: false,
+
       ...call,
-    } as unknown as Call,
+    } as unknown as CallFields),
   }
 }
 
 describe('recording', () => {
   async function recorded(
-    call: Partial<Call>,
+    call: CallFields,
     isCutting?: () => boolean,
     says: string | Error = 'recorded',
     rules: Partial<Rules> = {},
@@ -135,12 +133,12 @@ describe('recording', () => {
   )
 
   it('takes no payment for longer than Algorand lets it live', async () => {
-    const read = { txId: 'TX', firstValid: 1n, lastValid: 5_000n } as Call['read']
+    const read = { txId: 'TX', firstValid: 1n, lastValid: 5_000n } as CallFields['read']
     expect((await recorded({ read })).moves[0]!.paymentTtlMs).toBe(1_000 * 4_000 + HOUR_MS)
   })
 
   it('asks nobody where nothing is held', async () => {
-    expect(await recorded({ hold: undefined })).toMatchObject({ answer: 'recorded', moves: [] })
+    expect(await recorded({ owned: undefined })).toMatchObject({ answer: 'recorded', moves: [] })
   })
 
   it.each([
@@ -166,7 +164,7 @@ describe('recording', () => {
       const { windows, moves } = await recorded({
         endpoint: selling,
         settleByMs: NOW_MS + leftMs,
-        requirements: { amount: '10000', asset: '31566704', maxTimeoutSeconds } as Call['requirements'],
+        requirements: { amount: '10000', asset: '31566704', maxTimeoutSeconds } as CallFields['requirements'],
       })
       expect(windows).toMatchObject([{ expiresAtMs: NOW_MS + fromMs + HOUR_MS }])
       const kept = unseal(moves[0]!.recorded.answer, [SECRET], 'claim')!
@@ -181,7 +179,7 @@ describe('recording', () => {
   ])('is no charge where %s does not answer', async (_, says, endpoint, storeSilent) => {
     const { answer, call } = await recorded({ ...(endpoint && { endpoint }) }, undefined, says)
     expect(answer).toBe('storeDown')
-    expect(call.storeSilent).toBe(storeSilent)
+    expect(call.holds.held === 'unknown').toBe(storeSilent)
   })
 
   it('waits for one trip where a window is sold: window and answer leave together, the window first', async () => {
@@ -217,7 +215,7 @@ describe('recovery', () => {
     readonly confirmOnChain?: boolean
     readonly credit?: unknown
     readonly keepAnswersMs?: number
-    readonly call?: Partial<Call>
+    readonly call?: CallFields
     readonly onSettle?: () => void
     readonly subscriptions?: Pick<SubscriptionStore, 'putIfAbsent'>
   }
@@ -380,20 +378,20 @@ describe('recovery', () => {
   })
 
   it('settles again only the very payment that was recorded', async () => {
-    const other = { txId: 'OTHER', payer: 'PAYER' } as Call['read']
+    const other = { txId: 'OTHER', payer: 'PAYER' } as CallFields['read']
     const another = await recovered({ says: 'settled', call: { read: other } })
     expect(another).toMatchObject({ answer: 'undecided', seen: { settled: 0, lookups: 1 } })
-    expect(another.call).toMatchObject({ txId: 'TX', retryAfterMs: 5_000 })
+    expect(fieldsOf(another.call)).toMatchObject({ txId: 'TX', retryAfterMs: 5_000 })
     const none = await recovered({ landing: 'found', call: { read: undefined } })
     expect(none).toMatchObject({ answer: 'found', seen: { settled: 0, given: [] } })
   })
 
   it('speaks of the earlier payment while it is open, also where the store is silent, and of its own afterwards', async () => {
-    const other = { txId: 'OTHER', payer: 'PAYER' } as Call['read']
+    const other = { txId: 'OTHER', payer: 'PAYER' } as CallFields['read']
     const silent = await recovered({ landing: 'absent', resolved: new Error('down'), call: { read: other } })
-    expect([silent.answer, silent.call.txId]).toEqual(['storeDown', 'TX'])
+    expect([silent.answer, silent.call.payment.txId]).toEqual(['storeDown', 'TX'])
     const dead = await recovered({ landing: 'absent', resolved: 'opened', call: { read: other } })
-    expect([dead.answer, dead.call.txId]).toEqual(['absent', 'OTHER'])
+    expect([dead.answer, dead.call.payment.txId]).toEqual(['absent', 'OTHER'])
   })
 
   it('settles nothing whose answer was not kept: that would be a charge for an answer that nobody has', async () => {
@@ -407,7 +405,7 @@ describe('recovery', () => {
   it('gives the payer of what it found its credit back, and one run more', async () => {
     const { seen, call, world } = await recovered({ landing: 'found' })
     expect(seen.given).toEqual([[creditorName(world.owner, 'PAYER'), 2, { runs: 1 }]])
-    expect(call.replayed).toMatchObject({ txId: 'TX', answer: { status: 200 } })
+    expect(call.earlier.replayed).toMatchObject({ txId: 'TX', answer: { status: 200 } })
     const without = await recovered({ landing: 'found', credit: null })
     expect(without.seen.given).toEqual([])
     // The same request may be sent again and again while the store is silent.
@@ -426,7 +424,7 @@ describe('recovery', () => {
 
   it('keeps the lease of what it took over', async () => {
     const { call, seen } = await recovered({ landing: 'absent', resolved: 'opened' })
-    expect(call.held).toBe(true)
+    expect(call.holds.held).toBe(true)
     expect(seen.kept).toBe(1)
   })
 })

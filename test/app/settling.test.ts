@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import type { Call } from '../../src/app/charge/call-record.js'
 import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
+import { release } from '../../src/app/charge/close-call.js'
 import { reconcile } from '../../src/app/charge/effects/reconcile.js'
-import { release } from '../../src/app/charge/effects/release.js'
 import { settle } from '../../src/app/charge/effects/settle.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { Closed } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
+import { type CallFields, emptyCall, fieldsOf, withFields } from '../support/call-fields.js'
 import { clockOf } from '../support/virtual-clock.js'
 
 const SINCE_MS = 10_000
@@ -68,15 +69,15 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
     logger: { warn: () => {}, error: () => {} },
   } as unknown as ChargeDeps
   const read = { txId: 'TX', payer: 'PAYER', isOfGroup: (id: string) => id === 'TX' || id === 'FEE' }
-  const call = {
+  const call = withFields(emptyCall(), {
     payload: {},
     requirements: {},
     settlingSinceMs: SINCE_MS,
     ...(!trouble.isUnread && { read, payer: 'PAYER', txId: 'TX' }),
     held: true,
-    hold: { token: 'token', slot: 'PAYER' },
+    owned: { hold: { token: 'token', slot: 'PAYER' } },
     request: { caller: { gone: () => false } },
-  } as unknown as Call
+  } as unknown as CallFields)
   /** What the effect answers, and after how many milliseconds. */
   const ended = async <T>(effect: (world: ChargeDeps, call: Call) => Promise<T>) => {
     let end: { answer: T; ms: number } | undefined
@@ -102,7 +103,7 @@ describe('a settlement', () => {
   ])('is taken at its word, and flagged as of another %s', async (mismatch, named) => {
     const { call, ended, seen } = scene({ says: { ...SETTLED, ...named } as Settlement })
     expect((await ended(settle)).answer).toBe('settled')
-    expect(call).toMatchObject({ mismatch, txId: 'TX', payer: 'PAYER' })
+    expect(fieldsOf(call)).toMatchObject({ mismatch, txId: 'TX', payer: 'PAYER' })
     expect(seen.lookups).toBe(0)
   })
 
@@ -113,8 +114,8 @@ describe('a settlement', () => {
       confirmOnChain: true,
     })
     expect((await ended(settle)).answer).toBe('settled')
-    expect(call).toMatchObject({ txId: 'TX', payer: 'PAYER' })
-    expect(call.mismatch).toBeUndefined()
+    expect(fieldsOf(call)).toMatchObject({ txId: 'TX', payer: 'PAYER' })
+    expect(call.end.mismatch).toBeUndefined()
     expect(seen.lookups).toBe(0)
   })
 
@@ -135,7 +136,7 @@ describe('a settlement', () => {
     async (confirmOnChain, answer) => {
       const { call, ended } = scene({ says: { verdict: 'refused', reason: 'no funds' }, confirmOnChain })
       expect((await ended(settle)).answer).toBe(answer)
-      expect(call.refusal).toBe('no funds')
+      expect(call.end.refusal).toBe('no funds')
     },
   )
 
@@ -170,8 +171,8 @@ describe('reconciling', () => {
     expect(await ended(reconcile)).toEqual({ answer: 'unknown', ms: 45_000 })
     const everyFourSeconds = Array.from({ length: 10 }, (_, at) => 7_500 + 4_000 * at)
     expect(attemptsMs).toEqual([0, 500, 1_500, 3_500, ...everyFourSeconds, 45_000])
-    expect(call).toMatchObject({ retryAfterMs: 5_000 })
-    expect(call.refusal).toBeUndefined()
+    expect(fieldsOf(call)).toMatchObject({ retryAfterMs: 5_000 })
+    expect(call.end.refusal).toBeUndefined()
   })
 
   it('waits no longer for an attempt that hangs', async () => {
@@ -198,8 +199,8 @@ describe('reconciling', () => {
   ])('ends at once where the chain says %s', async (landing, refusal) => {
     const { call, ended } = scene({ landing })
     expect(await ended(reconcile)).toEqual({ answer: landing, ms: 0 })
-    expect(call.refusal).toBe(refusal)
-    expect(call.retryAfterMs).toBeUndefined()
+    expect(call.end.refusal).toBe(refusal)
+    expect(call.end.retryAfterMs).toBeUndefined()
   })
 
   it('does not look a payment up that nothing was read in', async () => {
@@ -226,6 +227,6 @@ describe('releasing', () => {
   ])('where the store says %s is %s, and says when to ask again', async (closed, answer, retryAfterMs) => {
     const { call, ended } = scene({ ...(closed && { closed }) })
     expect((await ended(release)).answer).toBe(answer)
-    expect(call.retryAfterMs).toBe(retryAfterMs)
+    expect(call.end.retryAfterMs).toBe(retryAfterMs)
   })
 })

@@ -49,7 +49,6 @@ function streaming(given: Scene = {}) {
     rules: { ...REPLAY, ...given.rules },
     request: { payment: PAYMENT, idempotencyKey: SECRET, ...given.request },
     call: {
-      hold: HOLD,
       held: true,
       owned: OWNED,
       requirements: REQUIREMENTS,
@@ -142,7 +141,7 @@ describe('the stream of a charged call', () => {
   ] as const)('has ended, and its lease %s', async (_, closed, leases, pending) => {
     const { world, call, inFlight, seen } = streaming({ closed })
     closeCall(world, call, 'settled', inFlight)
-    for await (const _chunk of call.answer!.stream!.chunks);
+    for await (const _chunk of call.handled.answer!.stream!.chunks);
     expect(seen.leases).toEqual([])
     seen.end!(true)
     await new Promise(resolve => setImmediate(resolve))
@@ -182,7 +181,7 @@ describe('what is kept of the stream of a charged call', () => {
     const request = { ...given.request, caller: { gone: () => isGone, onGone, onEnd } } as never
     const { world, call, inFlight, seen } = streaming({ ...given, rules: { ...REPLAY, ...rules }, request })
     closeCall(world, call, 'settled', inFlight)
-    const chunks = call.answer!.stream!.chunks[Symbol.asyncIterator]()
+    const chunks = call.handled.answer!.stream!.chunks[Symbol.asyncIterator]()
     expect(Buffer.from((await chunks.next()).value).toString()).toBe('one')
     isGone = ending !== 'arrived'
     if (ending === 'cut') hangUp()
@@ -269,14 +268,14 @@ describe('a stream that nobody may ask for again', () => {
     ['whose seller keeps no answers without a key', { ...UNKEYED, rules: { keepAnswersMs: 0 } }],
     [
       'that a window covered, without a key',
-      { ...UNKEYED, call: { held: false, hold: undefined, owned: undefined, read: undefined } },
+      { ...UNKEYED, call: { held: false, owned: undefined, read: undefined } },
     ],
   ])('is not collected in memory: a call %s', async (_, given) => {
     const { world, call, inFlight, seen } = streaming(given)
     closeCall(world, call, 'settled', inFlight)
-    for await (const _chunk of call.answer!.stream!.chunks);
+    for await (const _chunk of call.handled.answer!.stream!.chunks);
     seen.end!(true)
-    expect(await call.streamEnd).toEqual({ brokenBy: undefined, bytes: undefined })
+    expect(await call.handled.streamEnd).toEqual({ brokenBy: undefined, bytes: undefined })
   })
 })
 
@@ -310,7 +309,7 @@ describe('the close of a stream that takes longer than its lease', () => {
     } else Object.assign(it.call, { hold, requirements: undefined })
     leases.keep(hold, 0)
     closeCall(it.world, it.call, final, it.inFlight)
-    for await (const _chunk of it.call.answer!.stream!.chunks);
+    for await (const _chunk of it.call.handled.answer!.stream!.chunks);
     it.seen.end!(true)
     return async function retried(atMs: number) {
       await timeline.run(atMs)

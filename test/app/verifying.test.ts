@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { verify } from '../../src/app/charge/effects/verify.js'
 import type { Verification } from '../../src/ports/facilitator.js'
+import { fieldsOf } from '../support/call-fields.js'
 import { type Given, oneCall, START_MS } from '../support/one-call.js'
 
 const LAST_VALID = 200n
@@ -39,12 +40,19 @@ async function verified({ says = VALID, roundsLeft, hasLanded, ...given }: Case)
 describe('a payment', () => {
   it('is asked about with our requirements, and names its payer where we cannot', async () => {
     const unreadable = await verified({ paid: 'unreadable' })
-    expect(unreadable).toMatchObject({ answer: 'verified', call: { payer: 'PAYER', refusal: undefined } })
-    expect(unreadable.verified).toEqual([[unreadable.call.payload, unreadable.call.requirements, undefined]])
+    expect(unreadable).toMatchObject({
+      answer: 'verified',
+      call: { payment: { payer: 'PAYER' }, end: { refusal: undefined } },
+    })
+    expect(unreadable.verified).toEqual([
+      [unreadable.call.payment.payload, unreadable.call.terms.requirements, undefined],
+    ])
     const sponsored = await verified({ paid: { sponsor: 'SPONSOR' } })
-    expect(sponsored.verified).toEqual([[sponsored.call.payload, sponsored.call.requirements, 'SPONSOR']])
+    expect(sponsored.verified).toEqual([
+      [sponsored.call.payment.payload, sponsored.call.terms.requirements, 'SPONSOR'],
+    ])
     const named = await verified({ paid: {}, says: { verdict: 'valid', payer: 'ANOTHER' } })
-    expect(named.call.payer).toBe('PAYER')
+    expect(named.call.payment.payer).toBe('PAYER')
   })
 
   it.each<[string, Case, string, string | undefined]>([
@@ -59,14 +67,14 @@ describe('a payment', () => {
   ])('that %s is answered %s', async (_, given, answer, refusal) => {
     const { call, ...rest } = await verified(given)
     expect(rest.answer).toBe(answer)
-    expect(call.refusal).toBe(refusal)
-    expect(call.retryAfterMs).toBeUndefined()
+    expect(call.end.refusal).toBe(refusal)
+    expect(call.end.retryAfterMs).toBeUndefined()
   })
 
   it('is neither good nor bad while the facilitator does not answer', async () => {
     const { answer, call } = await verified({ paid: {}, says: { verdict: 'unreachable', cause: 'down' } })
     expect(answer).toBe('unreachable')
-    expect(call).toMatchObject({ retryAfterMs: 5_000, refusal: undefined })
+    expect(fieldsOf(call)).toMatchObject({ retryAfterMs: 5_000, refusal: undefined })
   })
 })
 
@@ -86,7 +94,7 @@ describe('the time for the handler', () => {
   ])('%s', async (_, given, handlerMs, settleAfterMs) => {
     const { answer, call } = await verified(given)
     expect(answer).toBe('verified')
-    expect(call).toMatchObject({ handlerMs, settleByMs: START_MS + settleAfterMs })
+    expect(fieldsOf(call)).toMatchObject({ handlerMs, settleByMs: START_MS + settleAfterMs })
   })
 
   it.each<[string, Case, string, number]>([
@@ -98,7 +106,7 @@ describe('the time for the handler', () => {
     for (const roundsLeft of [3n, -50n]) {
       const { call, ...seen } = await verified({ paid: {}, roundsLeft, ...given })
       expect(seen).toEqual({ answer, landedAsked, verified: [] })
-      expect(call.refusal === undefined).toBe(answer === 'spent')
+      expect(call.end.refusal === undefined).toBe(answer === 'spent')
     }
   })
 })

@@ -58,7 +58,7 @@ function windowed({ calls = 5, left = 3, handler = () => 'work', store, given }:
   const callNow = () => charge.call('work', it.request)
   const call = async () => (await it.ended(callNow)).answer
   const stored = async () => (await windows.get(ID))?.callsLeft
-  return { ...it, windows, pending, call, callNow, stored, busy: () => busy }
+  return { ...it, record: it.call, windows, pending, call, callNow, stored, busy: () => busy }
 }
 
 describe('a call in a window with a count', () => {
@@ -163,9 +163,12 @@ describe('a call in a window with a count', () => {
   })
 
   it('is not taken by a probe', async () => {
-    const { ended, stored } = windowed({ given: { call: { isProbe: true } } })
+    const check = () => ({ invalid: { field: '', message: 'is missing' } })
+    const bare: Given = { request: { body: { kind: 'none' } }, endpoint: { check } }
+    const { ended, record } = windowed({ left: 0, given: bare })
+    expect((await ended(validate)).answer).toBe('probe')
     expect((await ended(entitle)).answer).toBe('uncovered')
-    expect(await stored()).toBe(3)
+    expect(record.window.callsLeft).toBeUndefined()
   })
 })
 
@@ -245,6 +248,6 @@ describe('a window with a count that is sold', () => {
     })
     expect((await ended(record)).answer).toBe('recorded')
     expect(sold).toEqual([{ endpoint: 'work', callsLeft, expiresAtMs: expect.any(Number) }])
-    expect(call.window).toMatchObject({ callsLeft })
+    expect(call.window.sold).toMatchObject({ callsLeft })
   })
 })

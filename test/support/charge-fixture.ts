@@ -1,10 +1,12 @@
 /** One call whose time stands still, and whose store, leases and credit only record. `seen` has what they received. */
-import type { Call, Owned } from '../../src/app/charge/call-record.js'
+
+import type { Owned } from '../../src/app/charge/call-record.js'
 import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/charge-deps.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { Closed, CloseMove } from '../../src/ports/charge-store.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
+import type { CallFields } from './call-fields.js'
 import { oneCall, SELLER, START_MS, TESTNET_USDC } from './one-call.js'
 
 export const UUID = '01234567-89ab-4cde-8f01-23456789abcd'
@@ -47,7 +49,7 @@ export interface Scene {
   readonly closed?: Closed | Error
   /** Whether the lease of the call may have lapsed. */
   readonly mayHaveLapsed?: boolean
-  readonly call?: Partial<Call>
+  readonly call?: CallFields
 }
 
 export function scene(given: Scene = {}) {

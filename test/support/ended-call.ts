@@ -1,10 +1,11 @@
 /** Calls at their end, for tests of what is told of them. */
 
-import type { Call, ReplayedAnswer } from '../../src/app/charge/call-record.js'
+import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { TESTNET } from '../../src/domain/network.js'
+import type { CallFields } from './call-fields.js'
 import { PAYMENT, REQUIREMENTS, type Scene, scene } from './charge-fixture.js'
 import { TESTNET_USDC } from './one-call.js'
 
@@ -31,11 +32,11 @@ const TERMS = termsOf({ name: 'work', description: 'Works.', amount: '10000' } a
 })
 
 /** A call that has everything that any end could tell. */
-export function full(call: Partial<Call> = {}, rest: Omit<Scene, 'call'> = {}) {
+export function full(call: CallFields = {}, rest: Omit<Scene, 'call'> = {}) {
   return scene({
     endpoint: { terms: TERMS },
     ...rest,
     request: { payment: PAYMENT, ...rest.request },
-    call: { answer: ANSWER, requirements: REQUIREMENTS, window: WINDOW, replayed: REPLAYED, ...call },
+    call: { answer: ANSWER, requirements: REQUIREMENTS, sold: WINDOW, replayed: REPLAYED, ...call },
   })
 }

@@ -11,7 +11,7 @@ import {
   type Rules,
   type Upkeep,
 } from '../../src/app/charge/charge-deps.js'
-import { endpointOwner, ownerOf } from '../../src/app/charge/owners.js'
+import { endpointOwner, keyOfCall, ownerOf } from '../../src/app/charge/owners.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
 import { examplesOf } from '../../src/domain/example-input.js'
@@ -20,6 +20,7 @@ import type { PaymentPayload } from '../../src/domain/x402.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'
 import type { PaymentReader, ReadPayment } from '../../src/ports/payment-reader.js'
 import { systemRandom } from '../../src/ports/random.js'
+import { type CallFields, withFields } from './call-fields.js'
 import { clockOf } from './virtual-clock.js'
 
 export const START_MS = 1_000_000
@@ -63,7 +64,7 @@ export interface Given {
   readonly rules?: Partial<Rules>
   readonly world?: World
   readonly payTo?: string
-  readonly call?: Partial<Call> | undefined
+  readonly call?: CallFields | undefined
 }
 
 export function oneCall(given: Given = {}) {
@@ -141,11 +142,13 @@ export function oneCall(given: Given = {}) {
     if (end === undefined) await Promise.race([walked, Promise.reject(new Error('it does not end'))])
     return end!
   }
+  const begun = newCall(world, endpoint, request, reader)
+  begun.holds.key = keyOfCall(world.rules, begun).key
   const it = {
     world,
     endpoint,
     request,
-    call: Object.assign(newCall(world, endpoint, request, reader), given.call) as Call,
+    call: withFields(begun, given.call),
     timeline,
     said,
     ended,

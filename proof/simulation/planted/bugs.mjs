@@ -30,7 +30,7 @@ export const ONCE_THERE = [
     edits: [
       {
         file: RECOVER,
-        find: "if (landing === 'unknown') return undecided(call)",
+        find: "if (landing === 'unknown') return later(call, 'undecided')",
         replace: '',
       },
       {
@@ -57,9 +57,9 @@ export const ONCE_THERE = [
     edits: [
       {
         file: CLOSE,
-        find: "  call.held = false\n  if (closed === undefined) return 'storeDown'\n",
+        find: "  call.holds.held = false\n  if (closed === undefined) return 'storeDown'\n",
         replace:
-          "  if (call.window !== undefined) await dropWindow(deps, call.window.id)\n  call.held = false\n  if (closed === undefined) return 'storeDown'\n",
+          "  if (call.window.sold !== undefined) await dropWindow(deps, call.window.sold.id)\n  call.holds.held = false\n  if (closed === undefined) return 'storeDown'\n",
       },
     ],
   },
@@ -121,7 +121,7 @@ export const ONCE_THERE = [
       {
         file: CLOSE,
         find: "finish(keeps === undefined ? 'forfeit' : 'complete')",
-        replace: "finish(keeps === undefined || call.answer!.status >= 300 ? 'forfeit' : 'complete')",
+        replace: "finish(keeps === undefined || call.handled.answer!.status >= 300 ? 'forfeit' : 'complete')",
       },
     ],
   },
@@ -187,7 +187,7 @@ export const ONCE_THERE = [
     edits: [
       {
         file: OWNERS,
-        find: 'isBearer: !(call.isProven || isRandom || scope?.isSecret),',
+        find: 'isBearer: !(call.payment.isProven || isRandom || scope?.isSecret),',
         replace: 'isBearer: false,',
       },
     ],
@@ -210,7 +210,7 @@ export const ONCE_THERE = [
     edits: [
       {
         file: CLOSE,
-        find: "return call.read !== undefined && rules.keepAnswersMs > 0 ? 'payment' : undefined",
+        find: "return call.payment.read !== undefined && rules.keepAnswersMs > 0 ? 'payment' : undefined",
         replace: 'return undefined',
       },
     ],
@@ -363,7 +363,7 @@ export const MADE_UP = [
         file: 'src/app/charge/effects/deliver.ts',
         find: "        end('failed')\n",
         replace:
-          "        call.answer ??= { status: 200, headers: {}, body: '{}' }\n        end('delivered')\n",
+          "        call.handled.answer ??= { status: 200, headers: {}, body: '{}' }\n        end('delivered')\n",
       },
     ],
   },
@@ -384,7 +384,7 @@ export const MADE_UP = [
     edits: [
       {
         file: 'src/app/charge/effects/reconcile.ts',
-        find: "  if (landing === 'unknown') call.retryAfterMs = IN_DOUBT_RETRY_MS\n  return landing\n",
+        find: "  if (landing === 'unknown') call.end.retryAfterMs = IN_DOUBT_RETRY_MS\n  return landing\n",
         replace: "  return landing === 'unknown' ? 'absent' : landing\n",
       },
     ],
@@ -446,9 +446,9 @@ export const MADE_UP = [
     edits: [
       {
         file: 'src/app/charge/effects/verify.ts',
-        find: '  const verification = await deps.facilitator.verify(call.payload!, call.requirements!, call.read?.sponsor)\n',
+        find: '  const verification = await deps.facilitator.verify(payload!, call.terms.requirements!, read?.sponsor)\n',
         replace:
-          "  const ask = () => deps.facilitator.verify(call.payload!, call.requirements!, call.read?.sponsor)\n  let verification = await ask()\n  if (verification.verdict === 'unreachable') verification = await ask()\n",
+          "  const ask = () => deps.facilitator.verify(payload!, call.terms.requirements!, read?.sponsor)\n  let verification = await ask()\n  if (verification.verdict === 'unreachable') verification = await ask()\n",
       },
     ],
   },

@@ -7,7 +7,7 @@ import { cutText } from '../../domain/strangers-text.js'
 import type { Receipt } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
-import { type Call, spanIdOf } from './call-record.js'
+import { type Call, type ReplayedAnswer, spanIdOf } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 
 export function outcomeOf(
@@ -15,9 +15,10 @@ export function outcomeOf(
   call: Call,
   { final, path }: Walked<ChargeDrawing>,
 ): ChargeOutcome {
-  const { traceId, replayed } = call
+  const { traceId } = call
+  const { replayed } = call.earlier
   const { kind, charged } = OUTCOMES[final]
-  const answer = final === 'replayed' ? replayed!.answer : call.answer
+  const answer = final === 'replayed' ? replayed!.answer : call.handled.answer
   return {
     final,
     path,
@@ -29,17 +30,18 @@ export function outcomeOf(
       : { problem: problemOf(call, final) }),
     challenge: kind === 'payment' ? challengeOf(call) : undefined,
     receipt: receiptOf(deps, call, final),
-    subscription: final === 'settled' ? call.window : charged === 'earlier' ? replayed!.window : undefined,
+    subscription:
+      final === 'settled' ? call.window.sold : charged === 'earlier' ? replayed!.window : undefined,
     callsLeft: callsLeftOf(call, final),
     retryAfterMs: retryAfterOf(call, final),
   }
 }
 
 /** Of the window that the answer is about: the one that was sold, or the one whose key the caller sent. */
-function callsLeftOf({ window, replayed, callsLeft }: Call, final: ChargeFinal): number | undefined {
-  if (final === 'settled') return window?.callsLeft
+function callsLeftOf({ window, earlier: { replayed } }: Call, final: ChargeFinal): number | undefined {
+  if (final === 'settled') return window.sold?.callsLeft
   if (OUTCOMES[final].charged === 'earlier') return replayed!.window?.callsLeft ?? replayed!.callsLeft
-  return callsLeft
+  return window.callsLeft
 }
 
 /**
@@ -48,9 +50,9 @@ function callsLeftOf({ window, replayed, callsLeft }: Call, final: ChargeFinal):
  * about a charge and quotes no price.
  */
 export function takenOver(deps: ChargeDeps, call: Call, walked: Walked<ChargeDrawing>): ChargeOutcome {
-  call.problem = undefined
-  call.refusal = undefined
-  call.retryAfterMs = TAKEN_OVER_RETRY_MS
+  call.end.problem = undefined
+  call.end.refusal = undefined
+  call.end.retryAfterMs = TAKEN_OVER_RETRY_MS
   return outcomeOf(deps, call, { ...walked, final: 'superseded' })
 }
 
@@ -78,20 +80,20 @@ export function endedCall(
     charged,
     startedMs: call.startedMs,
     ms: Math.round(deps.clock.monotonic() - call.startedMonotonicMs),
-    txId: receipt?.txId || call.txId,
-    payer: receipt?.payer ?? call.payer,
+    txId: receipt?.txId || call.payment.txId,
+    payer: receipt?.payer ?? call.payment.payer,
     ...(reportsCharge({ charged, path }) && {
       amount: receipt?.amount,
       asset: receipt?.asset,
       ...(outcome.subscription && { windowEndsMs: outcome.subscription.expiresAtMs }),
     }),
-    mismatch: call.mismatch,
+    mismatch: call.end.mismatch,
     ...(deps.rules.keepsMessages && messagesOf(call, outcome)),
   }
 }
 
 /** A quote is no failure, and its message is always the same. */
-function messagesOf({ thrown, logs }: Call, { final, problem }: ChargeOutcome) {
+function messagesOf({ handled: { thrown, logs } }: Call, { final, problem }: ChargeOutcome) {
   const error = final === 'quoted' ? undefined : (thrown ?? problem?.message)
   return { error: error && cutText(error, ERROR_LENGTH_MAX), ...(logs.length > 0 && { logs }) }
 }
@@ -112,17 +114,18 @@ const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([
 const UNAVAILABLE_RETRY_MS = 5_000
 
 /** Every 503 says when to retry, whichever event led to it. */
-function retryAfterOf({ retryAfterMs }: Call, final: ChargeFinal): number | undefined {
+function retryAfterOf({ end: { retryAfterMs } }: Call, final: ChargeFinal): number | undefined {
   const usual = OUTCOMES[final].status === 503 ? UNAVAILABLE_RETRY_MS : undefined
   return retryAfterMs === undefined ? usual : Math.max(0, retryAfterMs)
 }
 
 function problemOf(call: Call, final: ChargeFinal): Problem {
-  const { problem, logs } = call
-  const txId = final === 'answerNotKept' ? call.replayed!.txId : call.txId
+  const { problem } = call.end
+  const { logs } = call.handled
+  const txId = final === 'answerNotKept' ? call.earlier.replayed!.txId : call.payment.txId
   // The refusal may say "not charged" about a payment whose outcome is unknown, while another call that holds the
   // payment may charge it.
-  const refusal = OUTCOMES[final].status === 402 ? call.refusal : undefined
+  const refusal = OUTCOMES[final].status === 402 ? call.end.refusal : undefined
   return {
     ...problem,
     message: problem?.message ?? refusal ?? MESSAGES[final],
@@ -134,13 +137,17 @@ function problemOf(call: Call, final: ChargeFinal): Problem {
   }
 }
 
-function challengeOf({ endpoint, requirements, request, refusal }: Call): Challenge | undefined {
+function challengeOf({ endpoint, request, terms, end }: Call): Challenge | undefined {
+  const { requirements } = terms
   if (requirements === undefined) return undefined
-  return endpoint.terms.challenge(request.baseUrl, requirements, refusal ?? MESSAGES.unsettled)
+  return endpoint.terms.challenge(request.baseUrl, requirements, end.refusal ?? MESSAGES.unsettled)
 }
 
 function receiptOf(deps: ChargeDeps, call: Call, final: ChargeFinal): Receipt | undefined {
-  const { requirements, payer, txId, replayed, refusal = MESSAGES.unsettled } = call
+  const { requirements } = call.terms
+  const { payer, txId } = call.payment
+  const { replayed } = call.earlier
+  const { refusal = MESSAGES.unsettled } = call.end
   if (final === 'unsettled') return receipt(deps, { ...requirements!, payer }, refusal)
   const { charged } = OUTCOMES[final]
   if (charged === 'yes') return receipt(deps, { ...requirements!, payer, txId })
@@ -149,13 +156,7 @@ function receiptOf(deps: ChargeDeps, call: Call, final: ChargeFinal): Receipt | 
   return undefined
 }
 
-interface Settled {
-  readonly amount: string
-  readonly asset: string
-  readonly network?: string | undefined
-  readonly txId?: string
-  readonly payer?: string
-}
+type Settled = Pick<ReplayedAnswer, 'amount' | 'asset'> & Partial<ReplayedAnswer>
 
 /** Has the official receipt's fields and those of this specification, and the network's id as the payer spelt it. */
 function receipt(

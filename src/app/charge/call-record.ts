@@ -1,13 +1,14 @@
-/** The record of one call: written by one effect, read by the next. It lives as long as the walk. */
+/**
+ * The record of one call, in parts: each is made at birth with all of its fields, so that all calls have one shape, and says which
+ * effects write it. It lives as long as the walk.
+ */
 import type { Answer } from '../../domain/handler-answer.js'
-import { parseBaseUnits } from '../../domain/money.js'
-import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
+import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import type { EndedCall, LoggedEntry } from '../../ports/call-observer.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
-import { keyOfCall } from './key-of-call.js'
 import type { StreamEnd, StreamSource } from './render-stream.js'
 
 export interface Call {
@@ -19,72 +20,101 @@ export interface Call {
   /** Without its payment where the key of an open window covers the call, and without that key where it opens nothing. */
   request: ChargeRequest
   readonly endpoint: EndpointEntry
-  /** The key of a window that came beside a payment and opens nothing. Answers that the window covered may be kept under it. */
-  endedWindow: string | undefined
-  /** The body, or the query of a GET, as the handler receives it. */
+  /** The body, or the query of a GET, as the handler receives it. Written by `validate`. */
   input: unknown
-  /** The request asks for the price alone. Nothing was validated, so no window may let it run. */
-  isProbe: boolean
+  payment: PresentedPayment
+  readonly holds: Holds
+  readonly window: CallsWindow
+  readonly terms: CallTerms
+  readonly handled: Handled
+  readonly earlier: EarlierCall
+  readonly end: CallEnd
+}
 
-  /** The presented payment, and the transaction that was read from it. */
-  payload: PaymentPayload | undefined
-  read: ReadPayment | undefined
-  /** The payer signed a proof for this very payment. */
+/** The payment as it was presented, and what is learnt of it. */
+export interface PresentedPayment {
+  readonly payload: PaymentPayload | undefined
+  /** The transaction that was read from it. */
+  readonly read: ReadPayment | undefined
+  /** The payer signed a proof for this very payment. Written by `open`. */
   isProven: boolean
-
-  /** The idempotency key, where keys count. `keyProblem` says why the request cannot be accepted as it is. */
-  key: string | undefined
-  keyProblem: Problem | undefined
-
-  /** What this call asked the store for, and whether it holds it. */
-  hold: Hold | undefined
-  held: boolean
-  /** What the call may hold, and the secret that seals its answer. */
-  owned: Owned | undefined
-  /** The store did not answer what it did for this call. Then what the call holds is given back in the background. */
-  storeSilent: boolean
-  /** The payer whose credit the run took; `undefined` where it took none. */
-  creditor: string | undefined
-  /** The rate-limit key that counted the unverified payment. It gets the count back once the payment is verified. */
-  countedUnder: string | undefined
-  /** The record of an earlier call that stopped while settling. */
-  recorded: Recorded | undefined
-
-  requirements: PaymentRequirements | undefined
+  /** Where it cannot be read, `verify` and `settle` write what the facilitator says. */
   payer: string | undefined
-  /**
-   * `handlerMs` is the handler's deadline in milliseconds. The other two are moments of the monotonic clock: the
-   * payment cannot settle after the first, and it settles since the second.
-   */
-  handlerMs: number
-  settleByMs: number
-  settlingSinceMs: number
+  /** `recover` names the earlier call's, until that is decided. */
+  txId: string | undefined
+}
 
+/** What the call holds in stores and counters: the closing gives it back. */
+export interface Holds {
+  /** The idempotency key, where keys count. Written by `open`. */
+  key: string | undefined
+  /** What this call asks the charge store for. Written by `open`. */
+  owned: Owned | undefined
+  /**
+   * Whether it holds that. Written by `open` and `recover`; `unknown` by `record`, where the store did not answer what it did: then
+   * it is given back in the background.
+   */
+  held: boolean | 'unknown'
+  /** The payer whose credit the run took; `undefined` where it took none. Written by `credit`. */
+  creditor: string | undefined
+  /** Where `admit` counted the unverified payment. `verify` gives the count back. */
+  countedUnder: string | undefined
+}
+
+/** The window that the call uses or sells. */
+export interface CallsWindow {
+  /** The key that came beside a payment and opens nothing. Answers that the window covered may be kept under it. Written by `admit`. */
+  endedKey: string | undefined
+  /** The id of the window that `entitle` took one of its counted calls from. */
+  takenFrom: string | undefined
+  /** How many calls the window of the caller's key has after this one; `undefined` where it has no count, or it is unknown. */
+  callsLeft: number | undefined
+  /** Written by `record`. */
+  sold: SoldWindow | undefined
+}
+
+/** What is asked of the payer, and until when the payment may still settle. */
+export interface CallTerms {
+  /** Written by `price`. */
+  requirements: PaymentRequirements | undefined
+  /** The handler's deadline in milliseconds. Written by `verify`. */
+  handlerMs: number
+  /** The moment of the monotonic clock after which the payment cannot settle. Written by `verify`. */
+  settleByMs: number
+  /** The moment since which it settles. Written by `settle`. */
+  settlingSinceMs: number
+}
+
+/** What came of the handler. Written by `deliver` and `serve`. */
+export interface Handled {
   answer: Answer | undefined
   /** The opened stream that the handler returned, until it has ended whole. */
   source: StreamSource | undefined
   /** Cancels the handler's signal, also while its stream leaves. */
   cancellation: { cancel(why: string): void } | undefined
-  /** Resolves when the answer's stream has ended; `undefined` for any other answer. */
+  /** Resolves when the answer's stream has ended; `undefined` for any other answer. Written by the closing. */
   streamEnd: Promise<StreamEnd> | undefined
-  txId: string | undefined
-  window: SoldWindow | undefined
-  /** The id of the window that this call took one of its counted calls from. */
-  takenFrom: string | undefined
-  /** How many calls the window of the caller's key has after this one; `undefined` where it has no count, or it is unknown. */
-  callsLeft: number | undefined
-  /** Why the caller's window does not cover this call. The quote repeats it. */
-  uncovered: string | undefined
-  replayed: ReplayedAnswer | undefined
-  mismatch: string | undefined
+  readonly logs: LoggedEntry[]
+  /** The message of what the handler threw, for the seller alone. */
+  thrown: string | undefined
+}
 
+/** The earlier call under this key or with this payment. */
+export interface EarlierCall {
+  /** What it recorded, where it stopped while settling. Written by `open`. */
+  recorded: Recorded | undefined
+  /** Its answer, which this caller gets. Written by `open` and `recover`. */
+  replayed: ReplayedAnswer | undefined
+}
+
+/** What the outcome says besides the final state. Written by the effect that leads to the end. */
+export interface CallEnd {
   problem: Problem | undefined
   /** Why the call ended with 402; the challenge's `error` repeats it. */
   refusal: string | undefined
   retryAfterMs: number | undefined
-  readonly logs: LoggedEntry[]
-  /** The message of what the handler threw, for the seller alone. */
-  thrown: string | undefined
+  /** The field in which the facilitator's settlement differs from the payment. Written by `settle`. */
+  mismatch: string | undefined
 }
 
 /** What a call may hold, and what speaks for its caller. */
@@ -136,8 +166,6 @@ export function newCall(
   const id = deps.random.uuid()
   const trace = callersTrace(request.headers.traceparent)
   const payload = request.payment.kind === 'read' ? request.payment.value : undefined
-  const read = payload && reader?.read(payload)
-  const { key, problem: keyProblem } = keyOfCall(deps.rules, request, payload)
   return {
     id,
     traceId: trace?.traceId ?? hexOf(id),
@@ -147,50 +175,41 @@ export function newCall(
     request,
     endpoint,
     input: undefined,
-    isProbe: false,
-    payload,
-    read,
-    isProven: false,
-    key,
-    keyProblem,
-    hold: undefined,
-    held: false,
-    owned: undefined,
-    storeSilent: false,
-    creditor: undefined,
-    countedUnder: undefined,
-    recorded: undefined,
-    requirements: undefined,
-    payer: read?.payer,
-    handlerMs: endpoint.def.timeout,
-    settleByMs: Number.POSITIVE_INFINITY,
-    settlingSinceMs: 0,
-    answer: undefined,
-    source: undefined,
-    cancellation: undefined,
-    streamEnd: undefined,
-    txId: read?.txId,
-    window: undefined,
-    takenFrom: undefined,
-    callsLeft: undefined,
-    uncovered: undefined,
-    endedWindow: undefined,
-    replayed: undefined,
-    mismatch: undefined,
-    problem: undefined,
-    refusal: undefined,
-    retryAfterMs: undefined,
-    logs: [],
-    thrown: undefined,
+    payment: presentedPayment(payload, payload && reader?.read(payload)),
+    holds: { key: undefined, owned: undefined, held: false, creditor: undefined, countedUnder: undefined },
+    window: { endedKey: undefined, takenFrom: undefined, callsLeft: undefined, sold: undefined },
+    terms: {
+      requirements: undefined,
+      handlerMs: endpoint.def.timeout,
+      settleByMs: Number.POSITIVE_INFINITY,
+      settlingSinceMs: 0,
+    },
+    handled: {
+      answer: undefined,
+      source: undefined,
+      cancellation: undefined,
+      streamEnd: undefined,
+      logs: [],
+      thrown: undefined,
+    },
+    earlier: { recorded: undefined, replayed: undefined },
+    end: { problem: undefined, refusal: undefined, retryAfterMs: undefined, mismatch: undefined },
   }
+}
+
+export function presentedPayment(
+  payload: PaymentPayload | undefined,
+  read: ReadPayment | undefined,
+): PresentedPayment {
+  return { payload, read, isProven: false, payer: read?.payer, txId: read?.txId }
 }
 
 const STORE_RETRY_MS = 2_000
 
 /** Without a store there is no call: a payment that cannot be held cannot be charged exactly once. */
 export function storeDown(call: Call): 'storeDown' {
-  call.retryAfterMs = STORE_RETRY_MS
-  call.problem = {
+  call.end.retryAfterMs = STORE_RETRY_MS
+  call.end.problem = {
     code: 'store_unavailable',
     message:
       'The store that guards against double charges does not answer, or is full. Nothing was charged by this request; try again.',
@@ -213,23 +232,4 @@ function callersTrace(traceparent: string | undefined) {
   if (match === null || match[1] === NO_TRACE) return undefined
   const [, traceId, spanId, flags] = match
   return { traceId: traceId!, parentSpan: { id: spanId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 } }
-}
-
-/** The payer that a payment claims, where no transaction in it can be read. It is a claim without proof. */
-export function claimedPayer(payload: PaymentPayload | undefined): string | undefined {
-  const inner = payload?.payload
-  if (!isRecord(inner)) return undefined
-  const authorization = isRecord(inner.authorization) ? inner.authorization.from : undefined
-  const claimed = inner.payer ?? inner.from ?? inner.sender ?? authorization
-  return typeof claimed === 'string' && claimed.length <= 128 ? claimed : undefined
-}
-
-/** Whether a payment transfers the asset that is asked for to this seller. */
-export function paysUs({ owner: { payTo, network } }: ChargeDeps, read: ReadPayment): boolean {
-  return read.receiver === payTo && read.genesisHash === network.genesisHash && read.asset === network.usdcId
-}
-
-/** Whether a readable payment transfers exactly what the requirements ask for. */
-export function meetsTerms(deps: ChargeDeps, read: ReadPayment, requirements: PaymentRequirements): boolean {
-  return paysUs(deps, read) && read.amount === parseBaseUnits(requirements.amount)
 }

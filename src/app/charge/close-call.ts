@@ -10,7 +10,7 @@ import { untilShutdown } from './effects/settle.js'
 import { RETRY_MAX_MS, RETRY_MIN_MS } from './pending-moves.js'
 import { discardStream, sendStream, wholeStream } from './send-stream.js'
 import { paymentLifeMs, retentionMs, seal } from './stored-answers.js'
-import { countWindowCall, giveBackWindowCall } from './windows.js'
+import { countWindowCall, dropWindow, giveBackWindowCall } from './windows.js'
 
 /**
  * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion
@@ -25,25 +25,26 @@ export function closeCall(
   inFlight: InFlight,
 ): Promise<'superseded' | undefined> | undefined {
   const { closing } = OUTCOMES[final]
-  if (call.creditor !== undefined) settleCredit(deps, call.creditor, final)
-  const holds = call.held || call.window !== undefined || call.takenFrom !== undefined
+  const { owned, held, creditor } = call.holds
+  const holds = held || call.window.sold !== undefined || call.window.takenFrom !== undefined
+  if (creditor !== undefined) settleCredit(deps, creditor, final)
   if (closing === 'complete') countWindowCall(deps, call, inFlight)
-  if (call.source !== undefined) {
+  if (call.handled.source !== undefined) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
-    if (closing === 'keep' && call.held && call.hold?.claim) return keepAfterStream(deps, call, inFlight)
+    if (closing === 'keep' && held && owned?.hold.claim) return keepAfterStream(deps, call, inFlight)
     discardStream(call)
   }
-  if (closing === 'release' && holds) return release(deps, call)
-  if (closing === 'keep' || !call.held) {
+  if (closing === 'release' && holds) return releaseAll(deps, call)
+  if (closing === 'keep' || !held) {
     if (closing === 'keep') passOn(deps, call)
-    else if (call.hold) deps.upkeep.leases.drop(call.hold.token)
+    else dropLease(deps, call)
     return undefined
   }
   const keeps = lostAnswers(deps, call)
   // Not when the response has ended: a caller that is gone without a word can hold its connection for many minutes, and with it a
   // renewed lease, behind which no retry gets the recorded answer.
   const dropsNow = keeps === 'release' || !isUnrecorded(call)
-  if (dropsNow) deps.upkeep.leases.drop(call.hold!.token)
+  if (dropsNow) dropLease(deps, call)
   const finish = (how: CloseMove['how']) =>
     void (dropsNow ? close : closeAndDrop)(deps, call, how).finally(inFlight.leave)
   inFlight.enter()
@@ -63,28 +64,28 @@ export function closeCall(
  */
 function lostAnswers({ rules }: ChargeDeps, call: Call): 'release' | 'replay' | 'payment' | undefined {
   if (call.request.task !== undefined) return 'replay'
-  if (call.key !== undefined) return rules.idempotency?.onLostResponse
-  return call.read !== undefined && rules.keepAnswersMs > 0 ? 'payment' : undefined
+  if (call.holds.key !== undefined) return rules.idempotency?.onLostResponse
+  return call.payment.read !== undefined && rules.keepAnswersMs > 0 ? 'payment' : undefined
 }
 
 /** While its stream leaves, the call keeps what it holds, and its leases: callers with its key are told that it is in progress. */
 function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): undefined {
   const lost = lostAnswers(deps, call)
   inFlight.enter()
-  call.streamEnd = sendStream(deps, call, lost === undefined ? 0 : deps.rules.answerBytesMax)
-  call.streamEnd
+  call.handled.streamEnd = sendStream(deps, call, lost === undefined ? 0 : deps.rules.answerBytesMax)
+  call.handled.streamEnd
     .then(async ({ brokenBy, bytes }) => {
       if (bytes !== undefined) {
-        call.source = undefined
-        call.answer = { ...call.answer!, stream: undefined, body: bytes }
+        call.handled.source = undefined
+        call.handled.answer = { ...call.handled.answer!, stream: undefined, body: bytes }
       }
       const isKept = lost === 'release' ? brokenBy === undefined : lost !== undefined
-      if (call.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
-      else if (call.hold) deps.upkeep.leases.drop(call.hold.token)
+      if (call.holds.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
+      else dropLease(deps, call)
     })
     .catch(cause => {
-      deps.logger.error({ err: cause, txId: call.txId }, 'a call was not closed after its stream')
-      if (call.hold) deps.upkeep.leases.drop(call.hold.token)
+      deps.logger.error({ err: cause, txId: call.payment.txId }, 'a call was not closed after its stream')
+      dropLease(deps, call)
     })
     .finally(inFlight.leave)
 }
@@ -99,7 +100,7 @@ function keepAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): unde
   recordStream(deps, call)
     .catch(cause =>
       deps.logger.warn(
-        { err: cause, txId: call.txId, endpoint: call.endpoint.def.name },
+        { err: cause, txId: call.payment.txId, endpoint: call.endpoint.def.name },
         'the stream of a call in doubt was not kept; if the call was charged, its caller gets no answer',
       ),
     )
@@ -110,18 +111,19 @@ function keepAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): unde
 }
 
 /** The next call with the key need not wait. If none comes, the record ends when the chain has proved that nothing is owed. */
-function passOn({ upkeep: { leases, inDoubt } }: ChargeDeps, { hold, held, read, recorded }: Call): void {
-  if (hold === undefined) return
-  leases.pass(hold.token)
+function passOn({ upkeep: { leases, inDoubt } }: ChargeDeps, call: Call): void {
+  const { owned, held } = call.holds
+  if (owned === undefined) return
+  leases.pass(owned.hold.token)
   // A call that took over an earlier call's claim, and could not decide its payment, holds that claim alone.
-  const payment = held ? read : recorded?.payment
-  if (payment !== undefined) inDoubt.add(hold, payment)
+  const payment = held ? call.payment.read : call.earlier.recorded?.payment
+  if (payment !== undefined) inDoubt.add(owned.hold, payment)
 }
 
 /** @throws Error where the stream broke, another call took this one over, or the server stops while the store is down */
 async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
-  call.answer = await wholeStream(deps, call, deps.rules.answerBytesMax)
-  call.source = undefined
+  call.handled.answer = await wholeStream(deps, call, deps.rules.answerBytesMax)
+  call.handled.source = undefined
   const move = recordMove(deps, call)
   for (let pauseMs = RETRY_MIN_MS; ; pauseMs = Math.min(2 * pauseMs, RETRY_MAX_MS)) {
     try {
@@ -129,7 +131,10 @@ async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
       break
     } catch (cause) {
       if (deps.stop.cutting()) throw cause
-      deps.logger.warn({ err: cause, txId: call.txId }, 'a stream was not recorded; the store is asked again')
+      deps.logger.warn(
+        { err: cause, txId: call.payment.txId },
+        'a stream was not recorded; the store is asked again',
+      )
     }
     await untilShutdown(deps.stop, sleep(deps.clock, pauseMs), undefined)
   }
@@ -142,12 +147,24 @@ async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
  * payment that another process had settled meanwhile.) If the store does not answer, a lease that may have lapsed
  * counts as lapsed.
  */
-async function release(deps: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
-  const { hold } = call
+async function releaseAll(deps: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
+  const hold = call.holds.owned?.hold
   const mayBeTaken = hold !== undefined && deps.upkeep.leases.mayHaveLapsed(hold.token)
   if (hold) deps.upkeep.leases.drop(hold.token)
   const [given] = await Promise.all([giveBack(deps, call), giveBackWindowCall(deps, call)])
   return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
+}
+
+const IN_DOUBT_RETRY_MS = 5_000
+
+/**
+ * The effect of `releasing` and `yielding`. After settling began, "not charged" is true only of a payment that this call still holds.
+ * A call that took it over may have settled it meanwhile, and may owe its answer.
+ */
+export async function release(deps: ChargeDeps, call: Call) {
+  const given = await giveBack(deps, call)
+  if (given !== 'released') call.end.retryAfterMs = IN_DOUBT_RETRY_MS
+  return given
 }
 
 /**
@@ -158,16 +175,16 @@ export async function giveBack(
   deps: ChargeDeps,
   call: Call,
 ): Promise<'released' | 'superseded' | 'storeDown'> {
-  if (call.storeSilent) {
-    deps.upkeep.pendingCloses.add({ ...call.hold!, how: 'release', retentionMs: 0 })
+  if (call.holds.held === 'unknown') {
+    deps.upkeep.pendingCloses.add({ ...call.holds.owned!.hold, how: 'release', retentionMs: 0 })
     return 'storeDown'
   }
-  const closed = call.held ? await close(deps, call, 'release') : 'closed'
-  call.held = false
+  const closed = call.holds.held ? await close(deps, call, 'release') : 'closed'
+  call.holds.held = false
   if (closed === undefined) return 'storeDown'
   if (closed === 'superseded') return closed
-  if (call.window !== undefined) await dropWindow(deps, call.window.id)
-  call.window = undefined
+  if (call.window.sold !== undefined) await dropWindow(deps, call.window.sold.id)
+  call.window.sold = undefined
   return 'released'
 }
 
@@ -177,20 +194,23 @@ export async function giveBack(
  */
 async function closeAndDrop(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<void> {
   const closed = await close(deps, call, how)
-  if (closed !== undefined) deps.upkeep.leases.drop(call.hold!.token)
+  if (closed !== undefined) dropLease(deps, call)
+}
+
+function dropLease({ upkeep: { leases } }: ChargeDeps, { holds: { owned } }: Call): void {
+  if (owned !== undefined) leases.drop(owned.hold.token)
 }
 
 /** A call that settled has stored its answer. A call that a window covered stores it in its close, and so does an ended stream. */
-function isUnrecorded({ requirements, streamEnd }: Call): boolean {
-  return requirements === undefined || streamEnd !== undefined
+function isUnrecorded({ terms, handled }: Call): boolean {
+  return terms.requirements === undefined || handled.streamEnd !== undefined
 }
 
 /** `undefined` where the store does not answer what it did. */
 async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
-  const hold = call.hold!
-  const { rules } = deps
+  const { hold, seals, answerName: ownName } = call.holds.owned!
   // The key is given up, and not the answer: its payer may ask for it.
-  const answerName = how === 'forfeit' && rules.keepAnswersMs > 0 ? call.owned!.answerName : undefined
+  const answerName = how === 'forfeit' && deps.rules.keepAnswersMs > 0 ? ownName : undefined
   const keeps = how === 'complete' || answerName !== undefined
   const unrecorded = keeps && isUnrecorded(call) ? replayedAnswer(deps, call) : undefined
   const move = {
@@ -198,13 +218,13 @@ async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promi
     how,
     retentionMs: keptMs(deps, call, answerName),
     ...(answerName !== undefined && { answerName }),
-    ...(unrecorded && { answer: seal(unrecorded, call.owned!.seals[0]!, hold.claim!.name, deps.random) }),
+    ...(unrecorded && { answer: seal(unrecorded, seals[0]!, hold.claim!.name, deps.random) }),
   }
   try {
     return await deps.store.close(move)
   } catch (cause) {
     deps.logger.error(
-      { err: cause, how, txId: call.txId },
+      { err: cause, how, txId: call.payment.txId },
       'the charge store did not close; it is asked again',
     )
     deps.upkeep.pendingCloses.add(move)
@@ -214,18 +234,10 @@ async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promi
 
 /** What nobody has had is kept for as long as the payment's record. */
 function keptMs(deps: ChargeDeps, call: Call, answerName: string | undefined): number {
-  const { read, request, window } = call
-  const key = answerName === undefined ? call.key : undefined
-  const ms = retentionMs(deps, { key, window })
+  const { read } = call.payment
+  const key = answerName === undefined ? call.holds.key : undefined
+  const ms = retentionMs(deps, key, call.window.sold)
   const isUndelivered =
-    read !== undefined && (answerName !== undefined || (key === undefined && request.caller.gone()))
+    read !== undefined && (answerName !== undefined || (key === undefined && call.request.caller.gone()))
   return isUndelivered ? Math.max(ms, paymentLifeMs(read)) : ms
-}
-
-async function dropWindow(deps: ChargeDeps, id: string): Promise<void> {
-  try {
-    await deps.subscriptions.delete?.(id)
-  } catch (cause) {
-    deps.logger.warn({ err: cause }, 'an unsold window was not deleted; its key was never given to a caller')
-  }
 }

@@ -44,7 +44,9 @@ const LAZY_SIGNAL: PropertyDescriptor & ThisType<{ [CANCELLATION]: Cancellation 
 }
 
 export function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellation): HandlerContext {
-  const { request, requirements, payer, txId } = call
+  const { request } = call
+  const { requirements } = call.terms
+  const { payer, txId } = call.payment
   const context = {
     body: call.input,
     headers: request.headers,
@@ -59,7 +61,7 @@ export function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellati
           asset: requirements.asset,
         }
       : { amount: '0', asset: deps.owner.network.usdcId },
-    idempotencyKey: call.key ?? request.idempotencyKey,
+    idempotencyKey: call.holds.key ?? request.idempotencyKey,
     traceId: call.traceId,
     [CANCELLATION]: cancellation,
   }
@@ -75,9 +77,9 @@ const LOG_DATA_LENGTH_MAX = 2_000
  * error answer that carries it.
  */
 export function log(call: Call, atMs: number, message: string, data?: unknown): void {
-  if (call.logs.length === LOGS_MAX) call.logs.shift()
+  if (call.handled.logs.length === LOGS_MAX) call.handled.logs.shift()
   const entry = { atMs, message: cutText(String(message), LOG_MESSAGE_LENGTH_MAX) }
-  call.logs.push(data === undefined ? entry : { ...entry, data: loggable(data) })
+  call.handled.logs.push(data === undefined ? entry : { ...entry, data: loggable(data) })
 }
 
 function loggable(data: unknown): unknown {

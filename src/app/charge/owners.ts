@@ -7,14 +7,15 @@
  */
 import { hash } from 'node:crypto'
 import { callerIpNetwork } from '../../domain/caller-ip-network.js'
+import { identifierIn } from '../../domain/idempotency-key.js'
 import { canonicalJson } from '../../domain/json.js'
+import { parseBaseUnits } from '../../domain/money.js'
 import type { NetworkFacts } from '../../domain/network.js'
-import type { PaymentPayload } from '../../domain/x402.js'
-import { NO_ADDRESS } from '../../ports/charge.js'
+import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
+import { NO_ADDRESS, type Problem } from '../../ports/charge.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
-import { type Call, claimedPayer, type Owned, paysUs } from './call-record.js'
-import type { ChargeDeps, Owner } from './charge-deps.js'
-import { keyOfTask } from './key-of-call.js'
+import type { Call, Owned } from './call-record.js'
+import type { ChargeDeps, Owner, Rules } from './charge-deps.js'
 
 export function ownerOf(network: NetworkFacts, payTo: string, handle: string): Owner {
   const { caip2 } = network
@@ -57,8 +58,9 @@ export function creditorName({ seller }: Owner, payer: string): string {
 export const RANDOM_KEY_LENGTH_MIN = 32
 
 /** `undefined` for a request with neither a payment nor the key of a window: it has nothing to protect, and looks nothing up. */
-export function ownedBy(deps: ChargeDeps, call: Call): Owned | undefined {
-  const { read, payload, endpoint, key, request } = call
+export function ownedBy(deps: ChargeDeps, call: Call, key: string | undefined): Owned | undefined {
+  const { endpoint, request } = call
+  const { read, payload } = call.payment
   const own = read && paymentName(endpoint.owner, read)
   const scope = key === undefined ? undefined : scopeOf(deps, call, key)
   const name = scope === undefined ? own : claimName(endpoint.owner, scope.who, key!)
@@ -73,7 +75,7 @@ export function ownedBy(deps: ChargeDeps, call: Call): Owned | undefined {
       claim: { name, bodyHash: requestHash(call), ...(name === own && { isOfPayment: true }) },
     },
     seals: sealsOf(deps, key ?? read!.wrapperDigest),
-    isBearer: !(call.isProven || isRandom || scope?.isSecret),
+    isBearer: !(call.payment.isProven || isRandom || scope?.isSecret),
     // The key of a window is worth more than one answer: an address opens none.
     caller: endpoint.periodMs === undefined ? callerMark(endpoint.owner, request.clientAddress) : undefined,
     answerName: name === own ? undefined : own,
@@ -93,7 +95,8 @@ interface Scope {
 
 /** The owner of a key. */
 function scopeOf(deps: ChargeDeps, call: Call, key: string): Scope | undefined {
-  const { request, payload, read, endpoint } = call
+  const { request, endpoint } = call
+  const { payload, read } = call.payment
   // Only the task's caller knows its id, and only one payment can have it: a retry may come from another address.
   if (request.task !== undefined && key === keyOfTask(request.task)) return { who: ['task'], isSecret: true }
   if (payload === undefined) {
@@ -147,4 +150,66 @@ function digestOf({ payload = null }: PaymentPayload): string {
 
 export function sha256(text: string): string {
   return hash('sha256', text, 'base64url')
+}
+
+/** The payer that a payment claims, where no transaction in it can be read. It is a claim without proof. */
+export function claimedPayer(payload: PaymentPayload | undefined): string | undefined {
+  const inner = payload?.payload
+  if (!isRecord(inner)) return undefined
+  const authorization = isRecord(inner.authorization) ? inner.authorization.from : undefined
+  const claimed = inner.payer ?? inner.from ?? inner.sender ?? authorization
+  return typeof claimed === 'string' && claimed.length <= 128 ? claimed : undefined
+}
+
+/** Whether a payment transfers the asset that is asked for to this seller. */
+export function paysUs({ owner: { payTo, network } }: ChargeDeps, read: ReadPayment): boolean {
+  return read.receiver === payTo && read.genesisHash === network.genesisHash && read.asset === network.usdcId
+}
+
+/** Whether a readable payment transfers exactly what the requirements ask for. */
+export function meetsTerms(deps: ChargeDeps, read: ReadPayment, requirements: PaymentRequirements): boolean {
+  return paysUs(deps, read) && read.amount === parseBaseUnits(requirements.amount)
+}
+
+/** `problem` says why the request cannot be accepted as it is. A call without a key has neither. */
+interface CallKey {
+  readonly key?: string
+  readonly problem?: Problem
+}
+
+/**
+ * Decided before anything is held or verified, so a wrong key costs nothing. A key is demanded of payments only: other
+ * requests risk nothing, and need the quote, which says that a key is required.
+ */
+export function keyOfCall(
+  { idempotency }: Rules,
+  { request: { idempotencyKey: header, task }, payment: { payload } }: Call,
+): CallKey {
+  const id = idempotency && payload && identifierIn(payload)
+  if (id === 'malformed') return refused('invalid_payment_identifier')
+  // The task names the call. A header belongs to one request: with a new one, a paid answer that was lost was out of reach.
+  if (task !== undefined) return { key: id ?? keyOfTask(task) }
+  if (idempotency === undefined) return {}
+  if (id !== undefined && header !== undefined && id !== header) return refused('idempotency_key_mismatch')
+  const key = header ?? id
+  if (key !== undefined) return { key }
+  return idempotency.required && payload !== undefined ? refused('idempotency_key_required') : {}
+}
+
+/** The key of a task's call whose payment has no id. */
+function keyOfTask(task: string): string {
+  return `task:${task}`
+}
+
+const KEY_PROBLEMS = {
+  invalid_payment_identifier:
+    'The id of the extension payment-identifier is 16 to 128 characters of A-Z, a-z, 0-9, _ and -.',
+  idempotency_key_mismatch:
+    'The Idempotency-Key and the id of the extension payment-identifier differ; they are two places for one key.',
+  idempotency_key_required:
+    'A paid call needs a key here: an Idempotency-Key, or an id in the extension payment-identifier. Send the same payment again with one.',
+} as const
+
+function refused(code: keyof typeof KEY_PROBLEMS): CallKey {
+  return { problem: { code, message: `${KEY_PROBLEMS[code]} You were not charged.` } }
 }

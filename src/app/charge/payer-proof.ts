@@ -13,12 +13,13 @@ export function proveCaller(deps: ChargeDeps, call: Call): Problem | undefined {
   // A proof for another chain is for another seller that this client knows.
   if (!networkIdsOf(deps.owner.network, 'both').includes(proof.value.chainId)) return undefined
   const refusal = refusalOf(deps, call, proof.value)
-  call.isProven = refusal === undefined
+  call.payment.isProven = refusal === undefined
   return refusal && refused(refusal)
 }
 
 function refusalOf({ clock, rules }: ChargeDeps, call: Call, proof: PayerProof): ProofRefusal | undefined {
-  const { read, request } = call
+  const { request } = call
+  const { read } = call.payment
   const origin = rules.publicUrl ?? request.baseUrl
   const refusal = checkProof(proof, { origin, nowMs: clock.now(), payment: read })
   if (refusal !== undefined) return refusal

@@ -17,7 +17,7 @@ const STREAM_TIMEOUT_DEFAULT_MS = 300_000
 export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promise<StreamEnd> {
   const { caller } = call.request
   const { name, streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
-  const source = call.source!
+  const source = call.handled.source!
   const kept = new BoundedBuffer(keptMax)
   const cutting = new AbortController()
   let isComplete = false
@@ -32,7 +32,8 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
       for (const stop of stops) stop()
       const brokenBy = by ?? (isComplete ? undefined : 'seller')
       if (brokenBy) {
-        const { traceId, txId } = call
+        const { traceId } = call
+        const { txId } = call.payment
         const broken = { err: cause, traceId, txId, endpoint: name, brokenBy }
         deps.logger.warn(broken, 'a stream broke; it stays charged')
       }
@@ -89,7 +90,7 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
     }
   }
   const stream: AnswerStream = { chunks: chunks(), cut: cutting.signal }
-  call.answer = { ...call.answer!, stream }
+  call.handled.answer = { ...call.handled.answer!, stream }
   caller.onEnd(arrived => end(arrived ? undefined : 'caller'))
   if (caller.gone()) cut('caller', 'the caller has gone')
   else if (deps.stop.cutting()) cut('seller', 'the server stops')
@@ -111,7 +112,11 @@ export async function wholeStream(deps: ChargeDeps, call: Call, bytesMax: number
   ]
   if (deps.stop.cutting()) cut('the server stops')
   try {
-    return await collected({ answer: call.answer!, source: call.source! }, cutting.signal, bytesMax)
+    return await collected(
+      { answer: call.handled.answer!, source: call.handled.source! },
+      cutting.signal,
+      bytesMax,
+    )
   } catch (cause) {
     discardStream(call)
     throw cause
@@ -121,7 +126,7 @@ export async function wholeStream(deps: ChargeDeps, call: Call, bytesMax: number
 }
 
 /** Ends the source of an answer that is not sent, and tells the handler. */
-export function discardStream({ source, cancellation }: Call): void {
+export function discardStream({ handled: { source, cancellation } }: Call): void {
   cancellation?.cancel('the stream is not sent to its end')
   source?.end()
 }

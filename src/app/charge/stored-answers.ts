@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 import type { ReadPayment } from '../../ports/payment-reader.js'
 import type { Random } from '../../ports/random.js'
-import type { Call, ReplayedAnswer } from './call-record.js'
+import type { ReplayedAnswer } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 
 const ALGORITHM = 'aes-256-gcm'
@@ -111,8 +111,8 @@ const IN_DOUBT_KEPT_MS = 120_000
  */
 export function retentionMs(
   { rules, clock }: Pick<ChargeDeps, 'rules' | 'clock'>,
-  { key, window: sold }: Pick<Call, 'key' | 'window'>,
-  window: ReplayedAnswer['window'] = sold,
+  key: string | undefined,
+  window: ReplayedAnswer['window'],
 ): number {
   const keptMs = key === undefined ? rules.keepAnswersMs || IN_DOUBT_KEPT_MS : rules.retentionMs
   const isSealed = rules.sealSecrets.length > 0 && window !== undefined

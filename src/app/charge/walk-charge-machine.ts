@@ -6,7 +6,7 @@ import type { Charge } from '../../ports/charge.js'
 import { endedCall, outcomeOf, takenOver } from './call-outcome.js'
 import { type Call, newCall } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
-import { closeCall } from './close-call.js'
+import { closeCall, release } from './close-call.js'
 
 import { admit } from './effects/admit.js'
 import { credit } from './effects/credit.js'
@@ -17,7 +17,6 @@ import { price } from './effects/price.js'
 import { reconcile } from './effects/reconcile.js'
 import { record } from './effects/record.js'
 import { recover } from './effects/recover.js'
-import { release } from './effects/release.js'
 import { settle } from './effects/settle.js'
 import { validate } from './effects/validate.js'
 import { verify } from './effects/verify.js'
@@ -49,11 +48,11 @@ export function createCharge(
           tellObservers(callObservers, deps.logger, observer => observer.ended(told))
           if (callEnded.hasSubscribers) callEnded.publish({ endpoint: endpoint.def, call: told })
         }
-        if (call.streamEnd === undefined) report(ended())
+        if (call.handled.streamEnd === undefined) report(ended())
         else {
           const charged = ended()
           tellObservers(callObservers, deps.logger, observer => observer.streaming?.(charged))
-          void call.streamEnd.then(({ brokenBy }) =>
+          void call.handled.streamEnd.then(({ brokenBy }) =>
             report(brokenBy ? { ...ended(), streamBroken: true, brokenBy } : ended()),
           )
         }

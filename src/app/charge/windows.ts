@@ -20,8 +20,11 @@ export async function newWindow(deps: ChargeDeps, call: Call, periodMs: number):
   const key = newKey(deps)
   // The period starts at the last moment at which the payment can land, so settling takes no paid minute. A payment
   // that was signed for longer than the quote asks does not extend it.
-  const withinMs = Math.min(landsWithinMs(call.read), call.requirements!.maxTimeoutSeconds * 1_000)
-  const leftMs = Math.min(call.settleByMs - deps.clock.monotonic(), withinMs)
+  const withinMs = Math.min(
+    landsWithinMs(call.payment.read),
+    call.terms.requirements!.maxTimeoutSeconds * 1_000,
+  )
+  const leftMs = Math.min(call.terms.settleByMs - deps.clock.monotonic(), withinMs)
   const expiresAtMs = Math.ceil((await windowsNow(deps)) + leftMs) + periodMs
   const calls = call.endpoint.def.subscription?.calls
   // This call is the first of the window.
@@ -55,7 +58,8 @@ export function newKey({ random }: ChargeDeps): string {
   return `svc_${Buffer.from(random.bytes(32)).toString('base64url')}`
 }
 
-const USED_UP = 'Every call of this subscription window is used or running; a payment buys a new window'
+export const USED_UP =
+  'Every call of this subscription window is used or running; a payment buys a new window'
 
 /**
  * Reserves a call for as long as the handler may take, and for the time after which a stopped call counts as dead. If its
@@ -67,13 +71,12 @@ export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
   const taken = await attempt()
   if (taken.verdict === 'none') return 'uncovered'
   if (taken.verdict === 'usedUp') {
-    call.uncovered = USED_UP
-    call.callsLeft = 0
+    call.window.callsLeft = 0
     return 'uncovered'
   }
   if (taken.callsLeft === undefined) return 'covered'
-  call.takenFrom = id
-  call.callsLeft = taken.callsLeft
+  call.window.takenFrom = id
+  call.window.callsLeft = taken.callsLeft
   return 'covered'
 
   async function attempt() {
@@ -89,7 +92,8 @@ export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
 
 /** Sends without waiting, as a completion: after the work is done, a store's error never withholds the answer. */
 export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight): void {
-  const { takenFrom: id, id: token } = call
+  const { id: token } = call
+  const { takenFrom: id } = call.window
   if (id === undefined) return
   const count = async () => deps.subscriptions.use!(id, token)
   inFlight.enter()
@@ -105,13 +109,22 @@ export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight
  * Waits for the store. A caller that hears of a failure may call again at once, and may need this very call.
  */
 export async function giveBackWindowCall(deps: ChargeDeps, call: Call): Promise<void> {
-  const { takenFrom: id, id: token } = call
+  const { id: token } = call
+  const { takenFrom: id } = call.window
   if (id === undefined) return
   try {
-    call.callsLeft = (await deps.subscriptions.giveBack!(id, token)) ?? undefined
+    call.window.callsLeft = (await deps.subscriptions.giveBack!(id, token)) ?? undefined
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the store of windows did not take a call back; it is asked again')
     deps.upkeep.pendingWindowMoves.add({ how: 'giveBack', id, token })
-    call.callsLeft = undefined
+    call.window.callsLeft = undefined
+  }
+}
+
+export async function dropWindow(deps: ChargeDeps, id: string): Promise<void> {
+  try {
+    await deps.subscriptions.delete?.(id)
+  } catch (cause) {
+    deps.logger.warn({ err: cause }, 'an unsold window was not deleted; its key was never given to a caller')
   }
 }

@@ -1,7 +1,3 @@
-/**
- * The life of one payment, by its transaction id: a handler's answer is delivered for it at most once, for any
- * presenter and any number of requests.
- */
 import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../state-machine/transition-table.js'
 
 const drawing = {
@@ -33,6 +29,6 @@ const drawing = {
 
 export type PaymentDrawing = typeof drawing
 export type PaymentState = StateOf<PaymentDrawing>
-/** The life of one payment, by its transaction id: a handler's answer is delivered for it at most once. */
+/** The life of one payment, by its transaction id: a handler's answer is delivered for it at most once, whoever presents it. */
 export const paymentMachine: DrawnMachine<PaymentDrawing> = machineOf(drawing)
 export const paymentTable = lifecycleOf(paymentMachine)

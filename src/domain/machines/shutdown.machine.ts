@@ -1,4 +1,3 @@
-/** The end of a server: it stops taking calls, lets work in flight finish, and cuts what outlasts the deadline. */
 import { type DrawnMachine, machineOf, tableOf } from '../state-machine/transition-table.js'
 
 const drawing = {

@@ -1,4 +1,3 @@
-/** The life of one paid window. Its key opens the endpoint while it is `active` and now is before `expiresAt`. */
 import { type DrawnMachine, lifecycleOf, machineOf } from '../state-machine/transition-table.js'
 
 const drawing = {
@@ -16,6 +15,6 @@ const drawing = {
 } as const
 
 export type SubscriptionDrawing = typeof drawing
-/** The life of one paid window. Its key opens the endpoint while it is `active`. */
+/** The life of one paid window. Its key opens the endpoint while it is `active` and now is before `expiresAt`. */
 export const subscriptionMachine: DrawnMachine<SubscriptionDrawing> = machineOf(drawing)
 export const subscriptionTable = lifecycleOf(subscriptionMachine)

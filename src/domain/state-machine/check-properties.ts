@@ -42,8 +42,7 @@ export function proveStates(table: Table, properties = SOUND): readonly Proof[] 
   return properties.map(property => proved(property, 'states', states, table, state => state))
 }
 
-/** @throws Error where a path returns to a state: there would be infinitely many paths.
- */
+/** @throws Error where a path returns to a state: there would be infinitely many paths. */
 export function provePaths(table: Table, properties: readonly Property<MachinePath>[]): readonly Proof[] {
   const ways = allPathsOf(table)
   return properties.map(property => proved(property, 'ways', ways, table, pathText))

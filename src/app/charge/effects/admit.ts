@@ -1,9 +1,9 @@
 import { callerIpNetwork } from '../../../domain/caller-ip-network.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Counted } from '../../../ports/counters.js'
-import { type Call, claimedPayer, storeDown } from '../call-record.js'
+import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
-import { windowId } from '../owners.js'
+import { claimedPayer, windowId } from '../owners.js'
 import { preferWindow } from './entitle.js'
 
 const DRAINING_RETRY_MS = 5_000
@@ -11,7 +11,7 @@ const DRAINING_RETRY_MS = 5_000
 /** Checks draining first: a process that stops counts no calls. */
 export function admit(deps: ChargeDeps, call: Call) {
   if (deps.stop.draining()) {
-    call.retryAfterMs = DRAINING_RETRY_MS
+    call.end.retryAfterMs = DRAINING_RETRY_MS
     return 'draining'
   }
   return mapSyncOrAsync(preferWindow(deps, call), storeDown => {
@@ -21,14 +21,19 @@ export function admit(deps: ChargeDeps, call: Call) {
 }
 
 async function count(deps: ChargeDeps, call: Call, rate: Rate) {
+  return (await limitOf(deps, call, () => verdictOf(deps, call, rate))) ?? 'admitted'
+}
+
+/** Why a call is not admitted, by what a counter says; `undefined` where it is. */
+async function limitOf(deps: ChargeDeps, call: Call, ask: () => Counted | Promise<Counted>) {
   try {
-    const verdict = await verdictOf(deps, call, rate)
-    if (verdict.admitted) return 'admitted'
-    call.retryAfterMs = verdict.retryAfterMs
+    const verdict = await ask()
+    if (verdict.admitted) return undefined
+    call.end.retryAfterMs = verdict.retryAfterMs
     return 'limited'
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the rate limit cannot be counted')
-    return deps.rules.uncountedAdmitted ? 'admitted' : storeDown(call)
+    return deps.rules.uncountedAdmitted ? undefined : storeDown(call)
   }
 }
 
@@ -54,14 +59,14 @@ function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
  * caller's limit. A payer who is already over the limit is refused before the facilitator is asked.
  */
 async function unverified(deps: ChargeDeps, call: Call, rate: Rate) {
-  const payer = call.read?.payer ?? claimedPayer(call.payload)
+  const payer = call.payment.read?.payer ?? claimedPayer(call.payment.payload)
   if (payer !== undefined) {
     const verdict = await deps.rateLimit.peek(payerKey(rate, payer), rate.terms)
     if (!verdict.admitted) return verdict
   }
   const key = addressKey(rate.bucket, call.request.clientAddress)
   const verdict = await deps.rateLimit.take(key, rate.terms)
-  if (verdict.admitted) call.countedUnder = key
+  if (verdict.admitted) call.holds.countedUnder = key
   return verdict
 }
 
@@ -104,19 +109,17 @@ export async function uncountTask(
 
 /** Counts a verified payment under its payer, and takes back the count under the caller's address. */
 export async function countVerified(deps: ChargeDeps, call: Call, rate: Rate) {
-  if (rate.per !== 'payer' || call.payer === undefined) return 'verified'
-  try {
+  const { payer } = call.payment
+  const { countedUnder } = call.holds
+  if (rate.per !== 'payer' || payer === undefined) return 'verified'
+  const ask = async () => {
     const [verdict] = await Promise.all([
-      deps.rateLimit.take(payerKey(rate, call.payer), rate.terms),
-      call.countedUnder !== undefined && deps.rateLimit.giveBack(call.countedUnder, 1, rate.terms),
+      deps.rateLimit.take(payerKey(rate, payer), rate.terms),
+      countedUnder !== undefined && deps.rateLimit.giveBack(countedUnder, 1, rate.terms),
     ])
-    if (verdict.admitted) return 'verified'
-    call.retryAfterMs = verdict.retryAfterMs
-    return 'limited'
-  } catch (cause) {
-    deps.logger.error({ err: cause }, 'the rate limit cannot be counted')
-    return deps.rules.uncountedAdmitted ? 'verified' : storeDown(call)
+    return verdict
   }
+  return (await limitOf(deps, call, ask)) ?? 'verified'
 }
 
 function payerKey({ bucket }: Rate, payer: string): string {

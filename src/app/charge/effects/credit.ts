@@ -25,10 +25,10 @@ type Taken = 'credited' | 'storeDown' | undefined
 
 function take(deps: ChargeDeps, call: Call): Taken | Promise<Taken> {
   // The facilitator has verified the payer. Where the payer cannot be read, the caller's address replaces it.
-  const creditor = creditorName(deps.owner, call.payer ?? callerIpNetwork(call.request.clientAddress))
+  const creditor = creditorName(deps.owner, call.payment.payer ?? callerIpNetwork(call.request.clientAddress))
   const granted = ({ admitted }: Counted): Taken => {
     if (!admitted) return undefined
-    call.creditor = creditor
+    call.holds.creditor = creditor
     return 'credited'
   }
   const taken = deps.credit.take(creditor, deps.rules.credit!)
@@ -50,7 +50,7 @@ async function wait(deps: ChargeDeps, call: Call) {
     const taken = await take(deps, call)
     if (taken !== undefined) return taken
   }
-  call.retryAfterMs = EXHAUSTED_RETRY_MS
+  call.end.retryAfterMs = EXHAUSTED_RETRY_MS
   return 'exhausted'
 }
 

@@ -15,12 +15,12 @@ type Ended = 'delivered' | 'failed' | 'timedOut' | 'abandoned' | 'stopped'
 /** Runs the handler for a verified payment. Charges nothing. */
 export async function deliver(deps: ChargeDeps, call: Call): Promise<Ended | 'expired'> {
   // Verifying and waiting took part of the time in which the payment can settle.
-  const leftMs = call.settleByMs - deps.clock.monotonic()
-  const deadlineMs = Math.min(call.handlerMs, leftMs)
+  const leftMs = call.terms.settleByMs - deps.clock.monotonic()
+  const deadlineMs = Math.min(call.terms.handlerMs, leftMs)
   const how = deadlineMs > 0 ? await work(deps, call, deadlineMs) : 'timedOut'
   if (how !== 'timedOut' || deadlineMs >= call.endpoint.def.timeout) return how
   // The payer chose how long the payment is valid. If the payment's end cuts the run, the handler did not fail.
-  call.refusal =
+  call.end.refusal =
     'The payment expires before this work is done; nothing was charged. Sign one that is valid for longer'
   return 'expired'
 }
@@ -40,7 +40,7 @@ function work(deps: ChargeDeps, call: Call, deadlineMs: number): Promise<Ended> 
   if (deps.stop.cutting()) return Promise.resolve('stopped')
   call.request.onPaid?.()
   const cancellation = new Cancellation()
-  call.cancellation = cancellation
+  call.handled.cancellation = cancellation
   return new Promise(resolve => {
     const end = (how: Ended) => {
       stopTimer()
@@ -77,12 +77,12 @@ async function answer(
   }
   if (rendered.status < 400) {
     if (resemblesFailure(returned)) warnOnce(deps, call.endpoint)
-    call.answer = rendered
-    if (call.source === undefined) call.endpoint.checkAnswer?.(rendered)
+    call.handled.answer = rendered
+    if (call.handled.source === undefined) call.endpoint.checkAnswer?.(rendered)
     return 'delivered'
   }
   const failure = answeredFailure(rendered)
-  if (failure === undefined) call.answer = rendered
+  if (failure === undefined) call.handled.answer = rendered
   else tell(deps, call, failure)
   return 'failed'
 }
@@ -92,7 +92,7 @@ function renderFor(call: Call, returned: unknown, cancellation: Cancellation): A
   const streamed = call.endpoint.def.stream ? renderStream(returned) : undefined
   if (streamed === undefined) return render(returned)
   if (!call.request.streams) return collected(streamed, cancellation.signal, COLLECTED_BYTES_MAX)
-  call.source = streamed.source
+  call.handled.source = streamed.source
   return streamed.answer
 }
 
@@ -104,11 +104,11 @@ function fail(deps: ChargeDeps, call: Call, cause: unknown): void {
     cause instanceof NoAnswer ? cause.message : 'a handler failed',
   )
   tell(deps, call, thrownFailure(cause))
-  if (deps.rules.keepsMessages) call.thrown = cause instanceof Error ? String(cause) : shown(cause)
+  if (deps.rules.keepsMessages) call.handled.thrown = cause instanceof Error ? String(cause) : shown(cause)
 }
 
 function tell(deps: ChargeDeps, call: Call, { problem, withheld }: ToldFailure): void {
-  call.problem = problem
+  call.end.problem = problem
   if (withheld === undefined) return
   deps.logger.warn(
     { withheld, endpoint: call.endpoint.def.name, traceId: call.traceId },

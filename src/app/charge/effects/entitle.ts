@@ -1,8 +1,7 @@
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { SubscriptionRecord } from '../../../ports/subscriptions.js'
-import { type Call, storeDown } from '../call-record.js'
+import { type Call, presentedPayment, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { keyOfCall } from '../key-of-call.js'
 import { windowId } from '../owners.js'
 import { takeWindowCall, windowsNow } from '../windows.js'
 
@@ -12,7 +11,7 @@ import { takeWindowCall, windowsNow } from '../windows.js'
  */
 export function entitle(deps: ChargeDeps, call: Call) {
   const key = keyOf(call)
-  return key === undefined || call.isProbe ? 'uncovered' : asked(deps, call, key, cover)
+  return key === undefined ? 'uncovered' : asked(deps, call, key, cover)
 }
 
 /** Whether `entitle` would find the call covered. Takes nothing. */
@@ -30,32 +29,27 @@ export function preferWindow(deps: ChargeDeps, call: Call) {
   return mapSyncOrAsync(looksCovered(deps, call), covered => {
     if (covered === 'storeDown') return 'storeDown' as const
     if (covered === 'uncovered') leaveKeyAside(call)
-    else setPaymentAside(deps, call)
+    else setPaymentAside(call)
     return undefined
   })
 }
 
-function leaveKeyAside(call: Call): void {
-  call.endedWindow = call.request.subscriptionKey
+/** The key opens nothing: the call is one without it. */
+export function leaveKeyAside(call: Call): void {
+  call.window.endedKey = call.request.subscriptionKey
   call.request = { ...call.request, subscriptionKey: undefined }
 }
 
 /** The call as it would be without its payment, under the key of a window that has ended. */
-export function underEndedWindow(deps: ChargeDeps, call: Call): Call {
-  const aside = { ...call, request: { ...call.request, subscriptionKey: call.endedWindow } }
-  setPaymentAside(deps, aside)
+export function underEndedWindow(call: Call): Call {
+  const aside = { ...call, request: { ...call.request, subscriptionKey: call.window.endedKey } }
+  setPaymentAside(aside)
   return aside
 }
 
-function setPaymentAside({ rules }: ChargeDeps, call: Call): void {
+function setPaymentAside(call: Call): void {
   call.request = { ...call.request, payment: { kind: 'none' }, proof: { kind: 'none' } }
-  call.payload = undefined
-  call.read = undefined
-  call.payer = undefined
-  call.txId = undefined
-  const { key, problem } = keyOfCall(rules, call.request, undefined)
-  call.key = key
-  call.keyProblem = problem
+  call.payment = presentedPayment(undefined, undefined)
 }
 
 function keyOf({ request, endpoint }: Call): string | undefined {

@@ -3,7 +3,7 @@ import type { Hold, Opened, OpenMove } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { type Call, type Owned, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { ownedBy, sealsOf } from '../owners.js'
+import { keyOfCall, ownedBy, sealsOf } from '../owners.js'
 import { proveCaller } from '../payer-proof.js'
 import { unseal } from '../stored-answers.js'
 import { underEndedWindow } from './entitle.js'
@@ -19,11 +19,13 @@ const RETRY_MAX_MS = 2_000
  * asked.
  */
 export function open(deps: ChargeDeps, call: Call) {
-  if (call.keyProblem !== undefined) {
-    call.problem = call.keyProblem
+  const { key, problem } = keyOfCall(deps.rules, call)
+  if (problem !== undefined) {
+    call.end.problem = problem
     return 'unusableKey'
   }
-  return call.endedWindow === undefined ? proveAndHold(deps, call) : askEndedWindow(deps, call)
+  call.holds.key = key
+  return call.window.endedKey === undefined ? proveAndHold(deps, call) : askEndedWindow(deps, call)
 }
 
 /**
@@ -31,14 +33,19 @@ export function open(deps: ChargeDeps, call: Call) {
  * a payment beside the key, and it must not be charged for the same call again.
  */
 async function askEndedWindow(deps: ChargeDeps, call: Call) {
-  const aside = underEndedWindow(deps, call)
-  const owned = ownedBy(deps, aside)
+  const aside = underEndedWindow(call)
+  const { key } = keyOfCall(deps.rules, aside)
+  const owned = ownedBy(deps, aside, key)
   if (owned === undefined) return proveAndHold(deps, call)
   const look = { ...owned, hold: { ...owned.hold, token: deps.random.uuid() } }
   const opened = await attempt(deps, look)
   if (opened === undefined || opened.verdict === 'full') return storeDown(call)
   if (opened.verdict === 'opened') await releaseNow(deps, look.hold)
-  else Object.assign(call, aside)
+  else {
+    call.request = aside.request
+    call.payment = aside.payment
+    call.holds.key = key
+  }
   return proveAndHold(deps, call)
 }
 
@@ -53,38 +60,37 @@ async function releaseNow(deps: ChargeDeps, hold: Hold): Promise<void> {
 
 function proveAndHold(deps: ChargeDeps, call: Call) {
   return mapSyncOrAsync(proveCaller(deps, call), problem => {
-    call.problem = problem
+    call.end.problem = problem
     return problem === undefined ? hold(deps, call) : 'unusableKey'
   })
 }
 
 function hold(deps: ChargeDeps, call: Call) {
-  call.owned = ownedBy(deps, call)
-  return call.owned === undefined ? 'opened' : take(deps, call, call.owned)
+  call.holds.owned = ownedBy(deps, call, call.holds.key)
+  return call.holds.owned === undefined ? 'opened' : take(deps, call, call.holds.owned)
 }
 
 async function take(deps: ChargeDeps, call: Call, owned: Owned) {
-  call.hold = owned.hold
   let opened = await attempt(deps, owned)
   if (opened?.verdict === 'unsure') {
-    const refused = await unlessFresh(deps, call, call.read)
+    const refused = await unlessFresh(deps, call, call.payment.read)
     if (refused !== undefined) return refused
     opened = await attempt(deps, { ...owned, isBearer: false })
   }
-  if (opened?.verdict === 'full') deps.logger.error({ txId: call.txId }, 'the charge store is full')
+  if (opened?.verdict === 'full') deps.logger.error({ txId: call.payment.txId }, 'the charge store is full')
   if (opened === undefined || opened.verdict === 'full' || opened.verdict === 'unsure') return storeDown(call)
   switch (opened.verdict) {
     case 'opened':
-      call.held = true
+      call.holds.held = true
       deps.upkeep.leases.keep(owned.hold, call.startedMonotonicMs)
       return 'opened'
     case 'replayable':
       return replay(deps, call, owned, opened.answer)
     case 'notKept':
-      call.replayed = { ...NOT_KEPT, txId: opened.txId }
+      call.earlier.replayed = { ...NOT_KEPT, txId: opened.txId }
       return 'notKept'
     case 'orphaned': {
-      call.recorded = opened.recorded
+      call.earlier.recorded = opened.recorded
       // This call takes over the key, but no payment yet.
       const { slot, token, claim } = owned.hold
       deps.upkeep.leases.keep({ slot, token, claim: claim! }, call.startedMonotonicMs)
@@ -104,16 +110,16 @@ function replay(deps: ChargeDeps, call: Call, { seals, hold, answerName }: Owned
   // A caller that names a key may have found what is filed under its payment's own name, sealed under another secret or under none.
   const replayed =
     unseal(sealed, seals, name) ??
-    (call.isProven && answerName !== undefined
-      ? unseal(sealed, sealsOf(deps, call.read!.wrapperDigest), answerName)
+    (call.payment.isProven && answerName !== undefined
+      ? unseal(sealed, sealsOf(deps, call.payment.read!.wrapperDigest), answerName)
       : undefined)
   if (replayed === undefined) {
     if (!isOfPayment && answerName === undefined)
       throw new Error('the answer under this key cannot be unsealed')
-    if (call.isProven) call.problem = { message: OTHER_KEY }
+    if (call.payment.isProven) call.end.problem = { message: OTHER_KEY }
     return 'spent'
   }
-  call.replayed = replayed
+  call.earlier.replayed = replayed
   return replayed.answer === undefined ? 'notKept' : 'replayable'
 }
 
@@ -124,16 +130,16 @@ type Refused = Extract<Opened, { verdict: 'reused' | 'inProgress' | 'inUse' }>
 
 /** If the caller sent no key, the refusal is about the payment. */
 async function refusedFor(deps: ChargeDeps, call: Call, opened: Refused) {
-  const isOfKey = opened.verdict !== 'inUse' && call.key !== undefined
+  const isOfKey = opened.verdict !== 'inUse' && call.holds.key !== undefined
   if (isOfKey && opened.verdict === 'reused') return 'reused'
   const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
-  call.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
+  call.end.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
   if (isOfKey) return 'inProgress'
   if (waitMs > 0) return 'inUse'
   // The call of this payment stopped while settling, and now the payment comes with another key or body, or from a stranger.
-  if ((await deps.chain.hasLanded(call.read!.txId)) === true) return 'spent'
-  call.retryAfterMs = RETRY_MAX_MS
-  call.problem = { message: STOPPED }
+  if ((await deps.chain.hasLanded(call.payment.read!.txId)) === true) return 'spent'
+  call.end.retryAfterMs = RETRY_MAX_MS
+  call.end.problem = { message: STOPPED }
   return 'inUse'
 }
 
@@ -148,7 +154,7 @@ const STOPPED =
 async function unlessFresh(deps: ChargeDeps, call: Call, read: ReadPayment | undefined) {
   const round = await deps.chain.round()
   if (read !== undefined && round !== undefined && read.lastValid < round) {
-    call.problem = {
+    call.end.problem = {
       message:
         'This payment can no longer land. With this Idempotency-Key it opens nothing; look txId up, or prove that you are its payer.',
     }
@@ -157,8 +163,8 @@ async function unlessFresh(deps: ChargeDeps, call: Call, read: ReadPayment | und
   const landed = read === undefined ? undefined : await deps.chain.hasLanded(read.txId)
   if (landed === false) return undefined
   if (landed) return 'spent'
-  call.retryAfterMs = RETRY_MAX_MS
-  call.problem = {
+  call.end.retryAfterMs = RETRY_MAX_MS
+  call.end.problem = {
     code: 'node_unavailable',
     message:
       'An earlier call was made with this Idempotency-Key, and the node does not say whether this payment has landed. Nothing was charged by this request; try again, or use a random key of at least 32 characters.',

@@ -4,9 +4,11 @@ import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import { isRecord, sameTerms, speltAs } from '../../../domain/x402.js'
 import type { GroupProblem } from '../../../ports/payment-reader.js'
 import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
-import { type Call, meetsTerms } from '../call-record.js'
+import type { Call } from '../call-record.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
+import { meetsTerms } from '../owners.js'
 import { UNPAID } from '../payment-challenge.js'
+import { USED_UP } from '../windows.js'
 
 /** Computes the terms and compares the payment with them, before the facilitator is asked. */
 export function price(deps: ChargeDeps, call: Call) {
@@ -22,7 +24,7 @@ async function priced(deps: ChargeDeps, call: Call) {
 function asked(deps: ChargeDeps, call: Call, amount: bigint) {
   return mapSyncOrAsync(deps.facilitator.supported(), supported => {
     const requirements = call.endpoint.terms.requirements(amount, supported)
-    call.requirements = speltAs(call.payload?.accepted, requirements, deps.owner.network)
+    call.terms.requirements = speltAs(call.payment.payload?.accepted, requirements, deps.owner.network)
     return judged(deps, call)
   })
 }
@@ -30,16 +32,16 @@ function asked(deps: ChargeDeps, call: Call, amount: bigint) {
 function judged(deps: ChargeDeps, call: Call) {
   const { payment } = call.request
   if (payment.kind === 'none') {
-    call.refusal = call.uncovered ?? UNPAID
+    call.end.refusal = call.window.callsLeft === 0 ? USED_UP : UNPAID
     return 'unpaid'
   }
   if (payment.kind === 'malformed') {
-    call.refusal = payment.why
+    call.end.refusal = payment.why
     return 'malformed'
   }
   const mismatch = mismatchOf(deps, call)
   if (mismatch === undefined) return 'presented'
-  call.refusal = mismatch
+  call.end.refusal = mismatch
   return 'mismatched'
 }
 
@@ -51,7 +53,7 @@ async function priceNow(deps: ChargeDeps, call: Call): Promise<bigint | undefine
     deps.logger.error({ err: cause, endpoint }, 'the price function gave no price')
     const isNoPrice = cause instanceof SvcError && cause.code === 'invalid_price'
     const what = isNoPrice ? 'did not return a positive USD amount' : 'failed'
-    call.problem = {
+    call.end.problem = {
       message: `The price of this call cannot be worked out: the seller's price function ${what}`,
     }
     return undefined
@@ -59,8 +61,8 @@ async function priceNow(deps: ChargeDeps, call: Call): Promise<bigint | undefine
 }
 
 function mismatchOf(deps: ChargeDeps, call: Call): string | undefined {
-  const { payload, read } = call
-  const requirements = call.requirements!
+  const { payload, read } = call.payment
+  const requirements = call.terms.requirements!
   const accepted = payload!.accepted
   if (
     accepted !== undefined &&

@@ -13,8 +13,8 @@ const PAUSE_MAX_MS = 4_000
  * payment that has landed.
  */
 export async function reconcile(deps: ChargeDeps, call: Call) {
-  const landing = await untilCertain(deps, call.settlingSinceMs, () => attempt(deps, call))
-  if (landing === 'unknown') call.retryAfterMs = IN_DOUBT_RETRY_MS
+  const landing = await untilCertain(deps, call.terms.settlingSinceMs, () => attempt(deps, call))
+  if (landing === 'unknown') call.end.retryAfterMs = IN_DOUBT_RETRY_MS
   return landing
 }
 
@@ -40,13 +40,13 @@ async function atMost({ clock }: ChargeDeps, ms: number, attempted: Promise<Land
 }
 
 async function attempt(deps: ChargeDeps, call: Call): Promise<Landing> {
-  const { read } = call
-  const settlement = await settlementOf(deps, call.payload!, call.requirements!)
+  const { read } = call.payment
+  const settlement = await settlementOf(deps, call.payment.payload!, call.terms.requirements!)
   if (settlement.verdict === 'settled' && (await accept(deps, call, settlement))) return 'found'
   // The payload names no transaction, so there is nothing to look up, and a later refusal cannot resolve the unknown.
   if (read === undefined) return 'unknown'
   const landing = await untilShutdown(deps.stop, deps.chain.lookup(read.txId, read), 'unknown')
   if (landing === 'absent')
-    call.refusal = 'The payment was not settled before its last valid round; you were not charged'
+    call.end.refusal = 'The payment was not settled before its last valid round; you were not charged'
   return landing
 }

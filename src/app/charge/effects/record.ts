@@ -29,17 +29,19 @@ export async function record(deps: ChargeDeps, call: Call) {
  */
 async function keep(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superseded' | undefined> {
   const { periodMs } = call.endpoint
-  if (periodMs !== undefined) call.window = await newWindow(deps, call, periodMs)
-  const move = call.hold && recordMove(deps, call)
+  if (periodMs !== undefined) call.window.sold = await newWindow(deps, call, periodMs)
+  const move = call.holds.owned && recordMove(deps, call)
   const recording = async () => move && deps.store.record(move)
   const [stored, recorded] = await Promise.allSettled([
-    call.window && storeWindow(deps, call, call.window),
+    call.window.sold && storeWindow(deps, call, call.window.sold),
     recording(),
   ])
   // The window was not stored, so there is nothing to delete later.
-  if (stored.status === 'rejected') call.window = undefined
-  call.storeSilent = recorded.status === 'rejected'
-  if (recorded.status === 'rejected') throw recorded.reason
+  if (stored.status === 'rejected') call.window.sold = undefined
+  if (recorded.status === 'rejected') {
+    call.holds.held = 'unknown'
+    throw recorded.reason
+  }
   if (stored.status === 'rejected') throw stored.reason
   return recorded.value
 }
@@ -47,26 +49,27 @@ async function keep(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superse
 function stopReason(deps: ChargeDeps, call: Call) {
   if (call.request.caller.gone()) return 'abandoned'
   if (deps.stop.cutting()) return 'stopped'
-  if (deps.clock.monotonic() < call.settleByMs) return undefined
-  call.refusal = 'The payment expired before it could be settled; you were not charged'
+  if (deps.clock.monotonic() < call.terms.settleByMs) return undefined
+  call.end.refusal = 'The payment expired before it could be settled; you were not charged'
   return 'expired'
 }
 
 /** Sent again while the outcome is open, it replaces the answer that was recorded. */
 export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
-  const { hold, read } = call
+  const { read } = call.payment
+  const { hold, seals } = call.holds.owned!
   const paymentTtlMs = paymentLifeMs(read)
   return {
-    ...hold!,
+    ...hold,
     recorded: {
-      answer: hold!.claim
-        ? seal(replayedAnswer(deps, call), call.owned!.seals[0]!, hold!.claim.name, deps.random)
+      answer: hold.claim
+        ? seal(replayedAnswer(deps, call), seals[0]!, hold.claim.name, deps.random)
         : NOTHING,
       ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
     },
     leaseMs: deps.upkeep.leases.leaseMs,
     paymentTtlMs,
-    claimTtlMs: paymentTtlMs + retentionMs(deps, call),
+    claimTtlMs: paymentTtlMs + retentionMs(deps, call.holds.key, call.window.sold),
   }
 }
 
@@ -74,8 +77,11 @@ export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
  * An answer that is too large, and a stream that has not ended, are charged but not kept. A retry is refused, not charged again.
  */
 export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
-  const { answer, txId, payer, requirements, window, takenFrom, callsLeft } = call
-  const isKept = call.source === undefined && bodyBytes(answer!) <= deps.rules.answerBytesMax
+  const { txId, payer } = call.payment
+  const { requirements } = call.terms
+  const { sold, takenFrom, callsLeft } = call.window
+  const { answer, source } = call.handled
+  const isKept = source === undefined && bodyBytes(answer!) <= deps.rules.answerBytesMax
   return {
     answer: isKept ? answer : undefined,
     txId,
@@ -83,7 +89,7 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
     amount: requirements?.amount ?? '0',
     asset: requirements?.asset ?? '',
     network: requirements?.network,
-    window: window && { key: window.key, expiresAtMs: window.expiresAtMs, callsLeft: window.callsLeft },
+    window: sold && { key: sold.key, expiresAtMs: sold.expiresAtMs, callsLeft: sold.callsLeft },
     ...(takenFrom !== undefined && { callsLeft }),
   }
 }

@@ -18,35 +18,34 @@ const UNDECIDED_RETRY_MS = 5_000
  * only slow would be charged twice.
  */
 export async function recover(deps: ChargeDeps, call: Call) {
-  const recorded = call.recorded!
+  const recorded = call.earlier.recorded!
   // Until the earlier payment is decided, the call speaks of that one, and not of the payment that it presents.
-  call.txId = recorded.payment?.txId
+  call.payment.txId = recorded.payment?.txId
   try {
     if (call.endpoint.periodMs !== undefined) await keepWindow(deps, call, recorded)
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the window of a call that stopped while settling was not stored')
-    call.retryAfterMs = UNDECIDED_RETRY_MS
-    return 'storeDown'
+    return later(call, 'storeDown')
   }
   const landing = await landingOf(deps, call, recorded)
-  if (landing === 'unknown') return undecided(call)
+  if (landing === 'unknown') return later(call, 'undecided')
   const sinceMs = deps.clock.monotonic()
   try {
     const resolved = await deps.store.resolve({
-      ...call.hold!,
+      ...call.holds.owned!.hold,
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
-      retentionMs: retentionMs(deps, call, answerOwed(call, recorded).window),
+      retentionMs: retentionMs(deps, call.holds.key, answerOwed(call, recorded).window),
       leaseMs: deps.upkeep.leases.leaseMs,
     })
-    call.txId = call.read?.txId
+    call.payment.txId = call.payment.read?.txId
     switch (resolved) {
       case 'completed':
         earn(deps, call)
         return owed(call, recorded)
       case 'opened':
-        call.held = true
-        deps.upkeep.leases.keep(call.hold!, sinceMs)
+        call.holds.held = true
+        deps.upkeep.leases.keep(call.holds.owned!.hold, sinceMs)
         return 'absent'
       default:
         return resolved
@@ -56,8 +55,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
     // If the payment landed, the answer is owed, even if the store does not answer. The next call resolves the claim
     // again, and books the payment if needed. Only a resolved claim earns credit: each retry would earn it again.
     if (landing === 'found') return owed(call, recorded)
-    call.retryAfterMs = UNDECIDED_RETRY_MS
-    return 'storeDown'
+    return later(call, 'storeDown')
   }
 }
 
@@ -69,25 +67,25 @@ async function keepWindow(deps: ChargeDeps, call: Call, recorded: Recorded): Pro
 }
 
 function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
-  call.replayed = answerOwed(call, recorded)
-  return call.replayed.answer === undefined ? 'notKept' : 'found'
+  call.earlier.replayed = answerOwed(call, recorded)
+  return call.earlier.replayed.answer === undefined ? 'notKept' : 'found'
 }
 
 /** @throws Error where this server lacks the secret under which another one sealed the answer: it decides nothing then */
-function answerOwed({ owned, hold }: Call, recorded: Recorded): ReplayedAnswer {
-  const owed = unseal(recorded.answer, owned!.seals, hold!.claim!.name)
+function answerOwed({ holds: { owned } }: Call, recorded: Recorded): ReplayedAnswer {
+  const owed = unseal(recorded.answer, owned!.seals, owned!.hold.claim!.name)
   if (owed === undefined) throw new Error('the recorded answer cannot be unsealed')
   return owed
 }
 
 /** The run that recovery found paid had taken its payer's credit. */
-function earn(deps: ChargeDeps, { read }: Call): void {
+function earn(deps: ChargeDeps, { payment: { read } }: Call): void {
   if (deps.rules.credit && read) giveCredit(deps, creditorName(deps.owner, read.payer), 2)
 }
 
-function undecided(call: Call): 'undecided' {
-  call.retryAfterMs = UNDECIDED_RETRY_MS
-  return 'undecided'
+function later<Why>(call: Call, why: Why): Why {
+  call.end.retryAfterMs = UNDECIDED_RETRY_MS
+  return why
 }
 
 /**
@@ -97,11 +95,11 @@ function undecided(call: Call): 'undecided' {
 async function landingOf(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<Landing> {
   const { payment } = recorded
   if (payment === undefined) return 'unknown'
-  const { read, payload, endpoint } = call
+  const { read, payload } = call.payment
   const sinceMs = deps.clock.monotonic()
   const look = () => untilShutdown(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown' as const)
   if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {
-    const requirements = endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
+    const requirements = call.endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
     const settlement = await settlementOf(
       deps,
       payload!,

@@ -5,13 +5,13 @@ import type { Call } from '../call-record.js'
 import type { ChargeDeps, Stop } from '../charge-deps.js'
 
 export async function settle(deps: ChargeDeps, call: Call) {
-  call.settlingSinceMs = deps.clock.monotonic()
-  const settlement = await settlementOf(deps, call.payload!, call.requirements!)
+  call.terms.settlingSinceMs = deps.clock.monotonic()
+  const settlement = await settlementOf(deps, call.payment.payload!, call.terms.requirements!)
   switch (settlement.verdict) {
     case 'settled':
       return (await accept(deps, call, settlement)) ? 'settled' : 'unknown'
     case 'refused':
-      call.refusal = settlement.reason
+      call.end.refusal = settlement.reason
       // With `confirmOnChain` the chain decides: the facilitator's refusal is not final, and neither is its
       // confirmation.
       return deps.rules.confirmOnChain ? 'unknown' : 'refused'
@@ -21,7 +21,10 @@ export async function settle(deps: ChargeDeps, call: Call) {
       // always decides.
       return settlement.submittedBefore && !deps.rules.confirmOnChain ? 'elsewhere' : 'unknown'
     case 'unknown':
-      deps.logger.warn({ cause: settlement.cause, txId: call.txId }, 'a settlement has no clear answer')
+      deps.logger.warn(
+        { cause: settlement.cause, txId: call.payment.txId },
+        'a settlement has no clear answer',
+      )
       return 'unknown'
   }
 }
@@ -48,20 +51,23 @@ export async function accept(
   call: Call,
   settlement: Extract<Settlement, { verdict: 'settled' }>,
 ): Promise<boolean> {
-  const { read } = call
-  call.payer ??= settlement.payer
-  call.txId ??= settlement.txId
+  const { read } = call.payment
+  call.payment.payer ??= settlement.payer
+  call.payment.txId ??= settlement.txId
   if (read === undefined) return true
-  call.mismatch = mismatchOf(settlement, call, deps)
-  if (call.mismatch !== undefined) {
-    deps.logger.error({ mismatch: call.mismatch, txId: read.txId }, 'the facilitator settled something else')
+  call.end.mismatch = mismatchOf(settlement, call, deps)
+  if (call.end.mismatch !== undefined) {
+    deps.logger.error(
+      { mismatch: call.end.mismatch, txId: read.txId },
+      'the facilitator settled something else',
+    )
   }
   return !deps.rules.confirmOnChain || (await deps.chain.lookup(read.txId, read)) === 'found'
 }
 
 function mismatchOf(
   { txId, network, payer }: Extract<Settlement, { verdict: 'settled' }>,
-  { read }: Call,
+  { payment: { read } }: Call,
   deps: ChargeDeps,
 ): string | undefined {
   if (txId === undefined || !read!.isOfGroup(txId)) return 'transaction'

@@ -5,7 +5,7 @@ import type { Checked } from '../../../ports/input-validator.js'
 import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { looksCovered } from './entitle.js'
+import { leaveKeyAside, looksCovered } from './entitle.js'
 
 /** A probe asks for the price: it has no input to validate, and no handler runs for it. */
 export function validate(deps: ChargeDeps, call: Call) {
@@ -13,7 +13,7 @@ export function validate(deps: ChargeDeps, call: Call) {
   const isBare = request.payment.kind === 'none' && request.body.kind === 'none'
   if (isBare && request.subscriptionKey === undefined) return probe(deps, call)
   if (request.body.kind === 'malformed') {
-    call.problem = {
+    call.end.problem = {
       message: request.body.why,
       code: endpoint.def.bodyType ? 'invalid_text' : 'invalid_json',
     }
@@ -43,7 +43,7 @@ function judged(deps: ChargeDeps, call: Call, result: Checked, isBare: boolean) 
   const { field, message } = result.invalid
   const problem = { message, fields: { field, schema: call.endpoint.def.input } }
   if (isBare) return probeUnlessCovered(deps, call, problem)
-  call.problem = problem
+  call.end.problem = problem
   return 'invalid'
 }
 
@@ -51,7 +51,6 @@ function judged(deps: ChargeDeps, call: Call, result: Checked, isBare: boolean) 
 function probe(deps: ChargeDeps, call: Call) {
   const { method, price, inputSchema, bodyType } = call.endpoint.def
   const sent = method === 'GET' ? queryOf(call) : emptyBody(bodyType)
-  call.isProbe = true
   call.input = sent
   if (typeof price !== 'function') return 'probe' as const
   return mapSyncOrAsync(checked(deps, call, sent), result => {
@@ -71,8 +70,11 @@ function queryOf({ endpoint, request }: Call): Readonly<Record<string, unknown>>
  * answer, the input is refused: a quote would make a subscriber pay again.
  */
 async function probeUnlessCovered(deps: ChargeDeps, call: Call, problem: Problem) {
-  if ((await looksCovered(deps, call)) === 'uncovered') return probe(deps, call)
-  call.problem = problem
-  call.retryAfterMs = undefined
+  if ((await looksCovered(deps, call)) === 'uncovered') {
+    leaveKeyAside(call)
+    return probe(deps, call)
+  }
+  call.end.problem = problem
+  call.end.retryAfterMs = undefined
   return 'invalid' as const
 }

@@ -19,28 +19,27 @@ const UNREACHABLE_RETRY_MS = 5_000
 export async function verify(deps: ChargeDeps, call: Call) {
   const leftMs = await lifetimeMs(deps, call)
   if (leftMs < HANDLER_MIN_MS) {
-    if (await landedBefore(deps, call.read!)) return 'spent'
-    call.refusal = 'The payment expires before it could be settled; sign a new one'
+    if (await landedBefore(deps, call.payment.read!)) return 'spent'
+    call.end.refusal = 'The payment expires before it could be settled; sign a new one'
     return 'expiring'
   }
-  call.handlerMs = Math.min(call.endpoint.def.timeout, leftMs)
-  call.settleByMs = deps.clock.monotonic() + leftMs + SLACK_MS
-  const verification = await deps.facilitator.verify(call.payload!, call.requirements!, call.read?.sponsor)
+  call.terms.handlerMs = Math.min(call.endpoint.def.timeout, leftMs)
+  call.terms.settleByMs = deps.clock.monotonic() + leftMs + SLACK_MS
+  const { payload, read } = call.payment
+  const verification = await deps.facilitator.verify(payload!, call.terms.requirements!, read?.sponsor)
   switch (verification.verdict) {
     case 'valid':
-      call.payer ??= verification.payer
+      call.payment.payer ??= verification.payer
       return call.endpoint.rate === undefined ? 'verified' : countVerified(deps, call, call.endpoint.rate)
     case 'spent':
-      // The payment was paid once and delivered for once. The caller need not pay again.
-      if (call.read) return 'spent'
-      call.refusal = verification.reason
-      return 'refused'
     case 'refused':
-      call.refusal = verification.reason
+      // The payment was paid once and delivered for once. The caller need not pay again.
+      if (verification.verdict === 'spent' && read) return 'spent'
+      call.end.refusal = verification.reason
       return 'refused'
     case 'unreachable':
       deps.logger.warn({ cause: verification.cause }, 'the facilitator did not answer a verification')
-      call.retryAfterMs = UNREACHABLE_RETRY_MS
+      call.end.retryAfterMs = UNREACHABLE_RETRY_MS
       return 'unreachable'
   }
 }
@@ -51,7 +50,7 @@ async function landedBefore(deps: ChargeDeps, read: ReadPayment): Promise<boolea
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where the round is unknown. */
-async function lifetimeMs(deps: ChargeDeps, { read }: Call): Promise<number> {
+async function lifetimeMs(deps: ChargeDeps, { payment: { read } }: Call): Promise<number> {
   if (read === undefined) return Number.POSITIVE_INFINITY
   const round = await deps.chain.round()
   if (round === undefined) return Number.POSITIVE_INFINITY

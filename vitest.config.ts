@@ -1,9 +1,20 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.js'
 
 const MANY =
   'test/{a2a,adapters,app,client,contracts,domain,e2e,facilitator,interop,machines,mcp}/**/*.test.ts'
+
+/**
+ * What `.ci/run` and `npm run test:all` run after the others, and `npm test` does not: chance for as long as there is time,
+ * other runtimes, and what installs packages. Beside the others they would be most of a small machine's load.
+ */
+const BEHIND = [
+  'test/docs/{hosts,next}.test.ts',
+  'test/e2e/{blackbox,chaos,strangers-cost}.test.ts',
+  'test/package/{from-source,runtimes}.test.ts',
+]
 
 export default defineConfig({
   // Node takes the built file by package.json's "imports"; tests are of the source.
@@ -14,6 +25,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     retry: 0,
+    sequence: { sequencer: LongestFirst },
     // vitest leaves one core to itself, which is half of a small machine. Many tests wait for processes and timers, so there is
     // one more worker than there are cores.
     maxWorkers: availableParallelism() + 1,
@@ -25,6 +37,7 @@ export default defineConfig({
         test: {
           name: 'many',
           include: [MANY],
+          exclude: BEHIND,
           // A worker evaluates each module once for all its files: loading the source for each took a quarter of the time.
           isolate: false,
         },
@@ -34,7 +47,15 @@ export default defineConfig({
         test: {
           name: 'apart',
           include: ['test/**/*.test.ts'],
-          exclude: [MANY],
+          exclude: [MANY, ...BEHIND],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'behind',
+          include: BEHIND,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

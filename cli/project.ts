@@ -1,9 +1,13 @@
 /** Copies a template and makes it a project, with its own name, on this copy of the SDK. */
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { SvcError } from '../src/domain/index.js'
 import { PACKAGE_FOLDER, typeScriptFlags } from './package.js'
+
+const run = promisify(execFile)
 
 export const TEMPLATES = ['basic', 'llm', 'oracle'] as const
 export type Template = (typeof TEMPLATES)[number]
@@ -37,7 +41,8 @@ export async function projectFrom(template: Template, place: string): Promise<Pr
     if (file.isFile())
       await rewrite(join(file.parentPath, file.name), text => text.replaceAll(TEMPLATE_NAME, name))
   }
-  await rewrite(join(folder, 'package.json'), manifest => fitting(manifest, runsTypeScript))
+  const sdk = await sdkFor(folder)
+  await rewrite(join(folder, 'package.json'), manifest => fitting(manifest, runsTypeScript, sdk))
   return { name, folder, template, runsTypeScript }
 }
 
@@ -58,16 +63,38 @@ async function checkEmpty(folder: string): Promise<void> {
   throw new SvcError(`${relative('', folder) || 'This folder'} is not empty`, 'directory_not_empty')
 }
 
-/**
- * Depends on the SDK by path, because no registry has it yet: the project runs on the copy that made it. npx keeps packages in a
- * cache that npm may empty, so from there the template's own version stays.
- */
-export function fitting(manifest: string, runsTypeScript: boolean, sdkFolder = PACKAGE_FOLDER): string {
+export function fitting(manifest: string, runsTypeScript: boolean, sdk: string | undefined): string {
   const project = JSON.parse(manifest) as Record<'dependencies' | 'scripts', Record<string, string>>
-  if (!/[\\/]_npx[\\/]/.test(sdkFolder))
-    project.dependencies['@svc/sdk'] = `file:${sdkFolder.replace(/[\\/]$/, '')}`
+  if (sdk !== undefined) project.dependencies['@svc/sdk'] = sdk
   if (!runsTypeScript) project.scripts.dev = BUILT_FIRST
   return `${JSON.stringify(project, undefined, 2)}\n`
+}
+
+/**
+ * What the project depends on. Whoever gets the project can install it, so it names no folder of this machine: the commit, where a
+ * public remote has it; else this copy, packed into the project. npx fetched its copy from a registry: there the template's version stays.
+ */
+async function sdkFor(project: string): Promise<string | undefined> {
+  if (/[\\/]_npx[\\/]/.test(PACKAGE_FOLDER)) return undefined
+  const commit = await commitElsewhere(PACKAGE_FOLDER).catch(() => undefined)
+  if (commit !== undefined) return commit
+  const isWindows = process.platform === 'win32'
+  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', project]
+  // Windows has npm as a script of its shell, which needs the quotes.
+  const args = isWindows ? pack.map(word => `"${word}"`) : pack
+  const { stdout } = await run('npm', args, { cwd: PACKAGE_FOLDER, shell: isWindows })
+  return `file:${(JSON.parse(stdout) as { filename: string }[])[0]!.filename}`
+}
+
+/** `undefined` where no remote is known to have the commit. A folder inside another repository has none of its own. */
+export async function commitElsewhere(folder: string): Promise<string | undefined> {
+  if (!existsSync(join(folder, '.git'))) return undefined
+  const git = async (...args: string[]) => (await run('git', args, { cwd: folder })).stdout.trim()
+  const url = await git('remote', 'get-url', 'origin')
+  const [commit, holders] = [await git('rev-parse', 'HEAD'), await git('branch', '-r', '--contains', 'HEAD')]
+  const address = /^https:\/\/[^@]+$/.test(url) ? url : /^git@([^:]+):(.+)$/.exec(url)
+  if (!address || !/^\s*origin\//m.test(holders)) return undefined
+  return `git+${typeof address === 'string' ? address : `ssh://git@${address[1]}/${address[2]}`}#${commit}`
 }
 
 /** A template that was run in its own folder leaves these behind. */

@@ -22,6 +22,8 @@ export function systemError(error: unknown): SvcError | undefined {
     )
   if (syscall === 'listen' && code === 'EACCES')
     return new SvcError(`Port ${port} is not for this user: name one above 1023`, 'port_in_use')
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND')
+    return new SvcError(error.message.split('\n')[0]!, 'module_not_found')
   const why = FILE_REASONS[code]
   if (why !== undefined && path !== undefined)
     return new SvcError(`${path} cannot be used: ${why} (${code})`, 'file_unusable')

@@ -3,17 +3,17 @@
  * money on request.
  */
 import { randomBytes } from 'node:crypto'
-import { dirname, relative } from 'node:path'
 import { type Command, Option } from 'commander'
 import { portArgument } from '../arguments.js'
 import type { Report } from '../dev/announce.js'
 import { interruption, runDevLoop } from '../dev/dev-loop.js'
 import type { LocalNetwork } from '../dev/local-network.js'
 import { callTold, failureTeller, offerTold } from '../dev/messages.js'
-import { type Program, programAt } from '../dev/program.js'
+import { programAt } from '../dev/program.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
 import { ownNetworkIfAny } from '../networks.js'
 import { json, note, print, printable } from '../output.js'
+import { packageFacts } from '../package.js'
 
 interface DevFlags {
   readonly sandbox?: boolean
@@ -43,8 +43,8 @@ export function devCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-Changes of .ts, .js and .json files in the entry's folder and below start it anew, but not those in node_modules, dist,
-build, coverage and hidden folders. With --sandbox the agent gets SVC_SANDBOX and SVC_NETWORK=testnet, and SVC_PAY_TO
+A change of the entry, or of a file that it imports, starts it anew; a change of an installed package does not. A folder without
+@svc/sdk gets that of this command. With --sandbox the agent gets SVC_SANDBOX and SVC_NETWORK=testnet, and SVC_PAY_TO
 where it is not set. With --localnet it gets SVC_NETWORK=localnet.json, a file that is written here, and SVC_PAY_TO where it
 is not set or cannot be paid there.
 
@@ -62,16 +62,19 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
   let changes: SourceChanges | undefined
   try {
     const env = environment(flags, local)
-    if (flags.watch) changes = await sourceChanges(dirname(entry.path))
-    note(
-      `svc dev: ${printable(entry.shown)}${changes ? `, anew at each change in ${folderShown(entry)}` : ''}`,
-    )
+    if (flags.watch) changes = await sourceChanges(entry.path)
+    note(`svc dev: ${printable(entry.shown)}${changes ? ', anew at each change of what it imports' : ''}`)
     process.exitCode = await runDevLoop({
       entry,
       env,
       changes,
       interruption: stop,
       onReport: reporter(offerTeller(local, flags)),
+      onLentSdk: once(() =>
+        note(
+          `svc dev: no @svc/sdk is installed here, so the agent gets ${packageFacts().version}, that of svc`,
+        ),
+      ),
       say: line => note(`svc dev: ${printable(line)}`),
     })
   } finally {
@@ -135,6 +138,10 @@ function offerTeller(local: LocalNetwork | undefined, { json: asJson }: DevFlags
   return port => void tell(port)
 }
 
-function folderShown({ path }: Program): string {
-  return printable(relative('', dirname(path)) || '.')
+function once(act: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) act()
+    isDone = true
+  }
 }

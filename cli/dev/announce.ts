@@ -10,6 +10,7 @@ import type { CallEndedMessage, HandlerFailedMessage } from '../../src/app/charg
 import type { SvcError } from '../../src/domain/index.js'
 import { printable } from '../output.js'
 import { systemError } from '../system-error.js'
+import { installHooks } from './module-hooks.js'
 
 export interface Announcement {
   readonly svcDevPort: number
@@ -37,6 +38,8 @@ export interface FailureReport {
 
 export type Report = Announcement | CallReport | FailureReport
 
+installHooks()
+
 subscribe('tracing:net.server.listen:asyncEnd', message => {
   const address = (message as { server: Server }).server.address()
   if (address === null || typeof address === 'string') return
@@ -53,11 +56,13 @@ subscribe('svc.call.ended', message => {
   } satisfies CallReport)
 })
 
-const SDK = new URL('../../src/', import.meta.url).href
+const OWN = ['../../src/', '../'].map(folder => new URL(folder, import.meta.url).href)
 
 /** Frames of this package, of other packages and of Node say nothing about the developer's code. */
 function isOwnFrame(line: string): boolean {
-  return /^\s+at .*[\\/]/.test(line) && ![SDK, '/node_modules/', 'node:'].some(other => line.includes(other))
+  return (
+    /^\s+at .*[\\/]/.test(line) && ![...OWN, '/node_modules/', 'node:'].some(other => line.includes(other))
+  )
 }
 
 subscribe('svc.handler.failed', message => {

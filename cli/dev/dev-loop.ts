@@ -1,7 +1,11 @@
 /** Runs the agent, and restarts it at each change of its sources, until a signal stops the loop. */
 import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import { isRecord } from '../../src/domain/index.js'
 import type { Report } from './announce.js'
+import { LENT_SDK, SOURCES_FD } from './module-hooks.js'
 import type { Program } from './program.js'
 import type { SourceChanges } from './source-changes.js'
 
@@ -12,6 +16,8 @@ export interface DevLoop {
   readonly changes?: SourceChanges
   readonly interruption: Interruption
   onReport(report: Report): void
+  /** The agent's folder has no `@svc/sdk`, and it got that of this command line. */
+  onLentSdk(): void
   say(line: string): void
 }
 
@@ -19,10 +25,13 @@ const NEVER = new Promise<never>(() => {})
 
 /** Returns the agent's exit code; 0 where the agent ended by the signal that this loop sent. */
 export async function runDevLoop(loop: DevLoop): Promise<number> {
-  const { entry, env, changes, interruption, onReport, say } = loop
+  const { entry, env, changes, interruption, onLentSdk, say } = loop
   const interrupted = interruption.first.then(signal => ({ signal }))
   for (;;) {
-    const agent = startAgent(entry, env, onReport)
+    const agent = startAgent(entry, env, {
+      ...loop,
+      onSource: line => (line === LENT_SDK ? onLentSdk() : changes?.add(fileURLToPath(line))),
+    })
     interruption.onAgain(agent.signal)
     const changed = changes?.next().then(() => 'changed' as const) ?? NEVER
     const ended = agent.ended.then(code => ({ code }))
@@ -60,11 +69,11 @@ const ANNOUNCE = new URL('./announce.js', import.meta.url).href
 export function startAgent(
   { path, nodeFlags }: Program,
   env: NodeJS.ProcessEnv,
-  onReport: (report: Report) => void,
+  { onReport, onSource }: Pick<DevLoop, 'onReport'> & { onSource(line: string): void },
 ): AgentProcess {
   const child = spawn(process.execPath, [...nodeFlags, '--import', ANNOUNCE, path], {
     env,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
     // A terminal sends Ctrl-C to its whole foreground group. In a separate group the agent receives one signal, from
     // this process. To the agent, a second signal means "stop at once".
     detached: true,
@@ -72,6 +81,7 @@ export function startAgent(
   child.on('message', message => {
     if (isReport(message)) onReport(message)
   })
+  createInterface({ input: child.stdio[SOURCES_FD] as Readable }).on('line', onSource)
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject).once('exit', code => resolve(code))
   })

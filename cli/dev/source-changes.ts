@@ -1,31 +1,27 @@
-/**
- * Notices changed sources: code and JSON in the entry's folder and below. Ignores installed, built and hidden files,
- * and other kinds of files, which the agent itself may write.
- */
-import type { Stats } from 'node:fs'
-import { extname, relative, sep } from 'node:path'
+/** Notices changes of an agent's own sources: the files that it has imported, wherever they are, and no others. */
+import { existsSync } from 'node:fs'
+import { dirname, sep } from 'node:path'
 import { watch } from 'chokidar'
 
 export interface SourceChanges {
+  /** Watches a file from now on; it need not be there yet. */
+  add(path: string): void
   /** Resolves at the next change, or at once if a change has not been reported yet. */
   next(): Promise<void>
   close(): void
 }
 
-const SOURCES = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json'])
-const FOREIGN = new Set(['node_modules', 'dist', 'build', 'coverage'])
 /** Waits this long without a change: editors write in several steps, and a checkout changes many files. */
 const QUIET_MS = 100
-/** An entry may lie in a home folder, which has many folders below it. */
-const DEPTH_MAX = 10
 
-/** Watches from when it resolves: a change that comes while the folder is first read would go unseen. */
-export async function sourceChanges(root: string): Promise<SourceChanges> {
+export async function sourceChanges(entry: string): Promise<SourceChanges> {
+  const sources = new Set([entry])
   let quiet: NodeJS.Timeout | undefined
   let changed = false
   let tell: (() => void) | undefined
 
-  function notice(): void {
+  function notice(path: string): void {
+    if (!sources.has(path)) return
     clearTimeout(quiet)
     quiet = setTimeout(() => {
       changed = true
@@ -33,16 +29,27 @@ export async function sourceChanges(root: string): Promise<SourceChanges> {
     }, QUIET_MS)
   }
 
-  const ignored = (path: string, stats?: Stats) =>
-    relative(root, path).split(sep).some(isForeign) ||
-    (stats?.isFile() === true && !SOURCES.has(extname(path)))
-  const watcher = watch(root, { ignored, ignoreInitial: true, depth: DEPTH_MAX })
-  watcher.on('all', notice)
+  // Folders, because many editors replace a file by another: who watches the file itself sees the old one go, and no more.
+  const watcher = watch(dirname(entry), { ignoreInitial: true, depth: 0 })
+  watcher.on('all', (_, path) => notice(path))
+  // A folder that comes is watched by its name, and not yet for what is in it.
+  watcher.on('addDir', folder => {
+    const [awaited] = [...sources].filter(path => path.startsWith(folder + sep))
+    if (awaited === undefined) return
+    watcher.unwatch(folder)
+    watcher.add([...new Set([folder, dirname(awaited)])])
+    if (existsSync(awaited)) notice(awaited)
+  })
   // A system that allows no more watches: what is watched already still is.
   watcher.on('error', () => {})
   await new Promise<void>(resolve => watcher.once('ready', () => resolve()))
 
   return {
+    add(path) {
+      if (sources.has(path)) return
+      sources.add(path)
+      watcher.add(dirname(path))
+    },
     async next() {
       if (!changed) {
         await new Promise<void>(resolve => {
@@ -56,8 +63,4 @@ export async function sourceChanges(root: string): Promise<SourceChanges> {
       void watcher.close()
     },
   }
-}
-
-function isForeign(name: string): boolean {
-  return name.startsWith('.') || FOREIGN.has(name)
 }

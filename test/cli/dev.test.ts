@@ -1,5 +1,7 @@
 /** `svc dev` through a pipe: which program it runs, when it runs it anew, how it ends, and that a first call is paid. */
+import { rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { agentSource, type ProjectFolder, projectFolder } from './project-folder.js'
@@ -201,24 +203,57 @@ describe('svc dev', () => {
     await heard.until(/src\/index\.mjs ended with code 7; waiting for a change/)
     at.write('src/part/word.mjs', 'console.log("mended")')
     await heard.until(/^mended$/m)
-    at.write('src/later/new.mjs', 'export {}')
-    await heard.until(/^mended$/m)
+    at.write('src/part/word.mjs', 'import "../later/new.mjs"')
+    await heard.until(
+      /^svc dev: Cannot find module '.*new\.mjs' imported from .*word\.mjs \(module_not_found\)$/m,
+    )
+    at.write('src/later/new.mjs', 'console.log("came later")')
+    await heard.until(/^came later$/m)
+    expect(heard.text).not.toMatch(/^ +at /m)
   })
 
-  it('sees no change in what is installed, built or written by the agent', async () => {
-    const at = project({
-      'agent.mjs': `
+  const hosts: [string, () => string][] = [
+    [NODE_20, () => node20],
+    [NODE_24, () => node24],
+  ]
+  it.each(hosts)(
+    'on Node %s starts anew for what the agent imports, wherever it is, and for nothing else',
+    async (_, node) => {
+      const at = project({
+        'app/agent.mjs': `
         import { mkdirSync, writeFileSync } from 'node:fs'
-        mkdirSync('dist', { recursive: true })
-        for (const file of ['data.sqlite', 'dist/built.js', 'node_modules/new.js', '.hidden.json']) writeFileSync(file, '')
+        import '../shared/beside.mjs'
+        import '../shared/required.cjs'
+        mkdirSync('app/dist', { recursive: true })
+        for (const file of ['bought.json', 'dist/built.js', 'other.mjs']) writeFileSync('app/' + file, '{}')
         setInterval(() => {}, 1e6)
+        process.on('SIGTERM', () => process.exit())
         console.log('started')`,
-    })
-    const { heard } = dev(at, [])
-    await heard.until(/^started$/m)
-    at.write('seen.mjs', '')
-    await heard.until(/^started$/m)
-    expect(heard.text.match(/sources changed/g)).toHaveLength(1)
+        'shared/beside.mjs': '',
+        'shared/required.cjs':
+          'require("./deep.cjs"); setImmediate(() => require("net").createServer().listen(0))',
+        'shared/deep.cjs': '',
+      })
+      const { heard } = dev(at, ['app/agent.mjs'], {}, node())
+      for (const file of ['shared/beside.mjs', 'shared/deep.cjs', 'app/agent.mjs']) {
+        await heard.until(/^started$/m)
+        await new Promise(resolve => setTimeout(resolve, 500))
+        at.write(file, file === 'app/agent.mjs' ? 'console.log("started")' : '// changed')
+        at.write('shared/unrelated.js', String(Math.random()))
+      }
+      await heard.until(/^started$/m)
+      expect(heard.text.match(/sources changed/g)).toHaveLength(3)
+    },
+  )
+
+  it('lends its own SDK to a folder without one, and says so once', async () => {
+    const at = project({ 'agent.mjs': agentSource('lent') })
+    rmSync(join(at.path, 'node_modules'), { recursive: true })
+    const { heard } = dev(at, ['--sandbox', '--json'])
+    expect(await pay(await ready(heard))).toEqual({ word: 'lent' })
+    at.write('agent.mjs', agentSource('again'))
+    expect(await pay(await ready(heard))).toEqual({ word: 'again' })
+    expect(heard.text.match(/no @svc\/sdk is installed here/g)).toHaveLength(1)
   })
 
   it('takes the agent with it when it is killed', async () => {

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fitting, nameFrom } from '../../cli/project.js'
+import { commitElsewhere, nameFrom } from '../../cli/project.js'
 import { NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { ROOT } from './project-folder.js'
 import { svc } from './run.js'
@@ -25,6 +25,8 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(place, { recursive: true, force: true }))
 
+/** In the project, not a folder of this machine: this repository has no public remote. */
+const SDK = 'file:svc-sdk-0.1.0.tgz'
 const TEMPLATES = ['basic', 'llm', 'oracle']
 
 describe.concurrent('svc init', () => {
@@ -38,13 +40,14 @@ describe.concurrent('svc init', () => {
       const { name, dependencies } = JSON.parse(text('package.json'))
       expect({ name, sdk: dependencies['@svc/sdk'] }).toEqual({
         name: `sells-${template}`,
-        sdk: `file:${ROOT}`,
+        sdk: SDK,
       })
+      expect(readdirSync(folder)).toContain('svc-sdk-0.1.0.tgz')
       expect(text('src/agent.ts')).toContain(`handle: 'sells-${template}'`)
       expect(text('.gitignore')).toContain('node_modules/')
       expect(readdirSync(folder)).not.toContain('gitignore')
       for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })) {
-        if (file.isFile())
+        if (file.isFile() && !file.name.endsWith('.tgz'))
           expect(text(join(file.parentPath.slice(folder.length), file.name))).not.toContain('my-agent')
       }
     })
@@ -139,9 +142,21 @@ it('npm init @svc does what svc init does', async () => {
   await expect(again).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('not empty') })
 })
 
-it('depends on no copy of the SDK that npx keeps', () => {
-  const template = JSON.stringify({ dependencies: { '@svc/sdk': '^0.1.0' } })
-  const sdkFrom = (folder: string) => JSON.parse(fitting(template, true, folder)).dependencies['@svc/sdk']
-  expect(sdkFrom('/home/dev/.npm/_npx/4f/node_modules/@svc/sdk/')).toBe('^0.1.0')
-  expect(sdkFrom('/home/dev/sdk/')).toBe('file:/home/dev/sdk')
+it('depends on the commit where a remote has it, and never on a remote that is a folder or that has it not', async () => {
+  const clone = mkdtempSync(join(place, 'clone-'))
+  const git = (...args: string[]) =>
+    promisify(execFile)('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: clone })
+  await git('init', '-q')
+  await git('commit', '-q', '--allow-empty', '-m', 'first')
+  const commit = (await git('rev-parse', 'HEAD')).stdout.trim()
+  await git('remote', 'add', 'origin', 'git@example.com:svc/sdk.git')
+  expect(await commitElsewhere(clone)).toBeUndefined()
+  await git('update-ref', 'refs/remotes/origin/main', 'HEAD')
+  expect(await commitElsewhere(clone)).toBe(`git+ssh://git@example.com/svc/sdk.git#${commit}`)
+  await git('remote', 'set-url', 'origin', 'https://example.com/svc/sdk.git')
+  expect(await commitElsewhere(clone)).toBe(`git+https://example.com/svc/sdk.git#${commit}`)
+  for (const url of ['/srv/sdk', 'file:///srv/sdk', 'https://me:secret@example.com/svc/sdk.git']) {
+    await git('remote', 'set-url', 'origin', url)
+    expect(await commitElsewhere(clone)).toBeUndefined()
+  }
 })

@@ -1,0 +1,92 @@
+/**
+ * Hooks of Node's module loader, in the agent. They name the agent's sources to `svc dev`, and give it the `@svc/sdk` of this command line
+ * where its folder has none.
+ */
+import { subscribe } from 'node:diagnostics_channel'
+import { writeSync } from 'node:fs'
+import * as modules from 'node:module'
+import { pathToFileURL } from 'node:url'
+
+/** The pipe to `svc dev`, a path a line. Written at once: what a program that fails at its start has imported is told, too. */
+export const SOURCES_FD = 4
+/** Stands in the pipe for a path: the agent runs with this SDK. */
+export const LENT_SDK = '@svc/sdk'
+
+interface Context {
+  readonly parentURL?: string | undefined
+}
+type Resolved = { readonly url: string }
+
+/** Hooks of a thread of their own, which is how Node before 22.15 has them. */
+export async function resolve(
+  specifier: string,
+  context: Context,
+  next: (specifier: string, context: Context) => Promise<Resolved>,
+): Promise<Resolved> {
+  try {
+    return told(await next(specifier, context))
+  } catch (error) {
+    return told(await next(specifier, elsewhere(specifier, context, error)))
+  }
+}
+
+/** As {@link resolve}, in the agent's thread. */
+function resolveSync(
+  specifier: string,
+  context: Context,
+  next: (specifier: string, context: Context) => Resolved,
+): Resolved {
+  try {
+    return told(next(specifier, context))
+  } catch (error) {
+    return told(next(specifier, elsewhere(specifier, context, error)))
+  }
+}
+
+export function installHooks(): void {
+  const { registerHooks } = modules as { registerHooks?: (hooks: object) => void }
+  if (registerHooks) registerHooks({ resolve: resolveSync })
+  else {
+    modules.register(import.meta.url)
+    // These hooks see no file that is required.
+    subscribe('tracing:net.server.listen:asyncEnd', tellRequired)
+    process.on('exit', tellRequired)
+  }
+}
+
+function tellRequired(): void {
+  for (const path of Object.keys(modules.createRequire(import.meta.url).cache))
+    told({ url: pathToFileURL(path).href })
+}
+
+const OWN_PACKAGE = new URL('../../', import.meta.url).href
+
+/** Names the file, but none of an installed package, nor of this one: they do not change while an agent is written. */
+function told(resolved: Resolved): Resolved {
+  const { url } = resolved
+  const isSource = url.startsWith('file:') && !url.includes('/node_modules/')
+  if (isSource && !url.startsWith(`${OWN_PACKAGE}src/`) && !url.startsWith(`${OWN_PACKAGE}cli/`)) tell(url)
+  return resolved
+}
+
+/** @throws the error, unless this package is what was not found */
+function elsewhere(specifier: string, context: Context, error: unknown): Context {
+  const { code } = error as { code?: string }
+  const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
+  if (isMissing && /^@svc\/sdk(\/|$)/.test(specifier)) {
+    tell(LENT_SDK)
+    return { ...context, parentURL: import.meta.url }
+  }
+  // A file that is not there yet: when it comes, the agent starts anew.
+  const isFile = /^\.{0,2}\//.test(specifier) && context.parentURL?.startsWith('file:')
+  if (isMissing && isFile) tell(new URL(specifier, context.parentURL).href)
+  throw error
+}
+
+function tell(line: string): void {
+  try {
+    writeSync(SOURCES_FD, `${line}\n`)
+  } catch {
+    // `svc dev` has ended.
+  }
+}

@@ -1,5 +1,5 @@
 /** A seller's books: the journals of an agent, held against the chain that they name. `svc audit` and `svc refunds` print them. */
-import { indexedTransfers } from '../adapters/algorand/incoming-transfers.js'
+
 import { algodClient } from '../adapters/algorand/node-clients.js'
 import type { NodeOptions } from '../adapters/algorand/node-response-reader.js'
 import { formatUsd } from '../domain/money.js'
@@ -7,10 +7,11 @@ import type { NetworkKey } from '../domain/network.js'
 import { csvRow } from '../domain/strangers-text.js'
 import type { EndedCall } from '../ports/call-observer.js'
 import { systemClock } from '../ports/clock.js'
-import type { IncomingTransfers, Period } from '../ports/incoming-transfers.js'
 import type { JournalHeader } from './journal/journal-header.js'
 import { type JournalPiece, openJournals, readPieces } from './journal/journal-reader.js'
 import { auditedUntilMs, journalOf, markAudited } from './journal/journal-rotation.js'
+import type { IncomingTransfers, Period } from './reconciliation/incoming-transfers.js'
+import { indexedTransfers } from './reconciliation/incoming-transfers.js'
 import { type OwedReport, owedRefunds } from './reconciliation/owed-refunds.js'
 import {
   AT_WORK_MS,

@@ -1,5 +1,5 @@
 /** Whether a transaction landed, and what it moved: what a node and an indexer know of it. */
-import { transferOf } from '../adapters/algorand/incoming-transfers.js'
+
 import {
   bigintIn,
   INDEXER_TOKEN_HEADER,
@@ -8,12 +8,13 @@ import {
   textIn,
   uint64In,
 } from '../adapters/algorand/node-response-reader.js'
+import type { Transfer } from '../audit/reconciliation/incoming-transfers.js'
+import { transferOf } from '../audit/reconciliation/incoming-transfers.js'
 import { SvcError } from '../domain/errors.js'
 import { formatUsd } from '../domain/money.js'
 import { type NetworkFacts, otherThan } from '../domain/network.js'
 import { isRecord } from '../domain/x402.js'
 import { INDEXER_AHEAD_MAX } from '../ports/chain.js'
-import type { Transfer } from '../ports/incoming-transfers.js'
 
 export type Sighting =
   | { readonly state: 'landed'; readonly round: bigint; readonly moved?: Moved; readonly landedMs?: number }

@@ -119,7 +119,7 @@ function checkRequirements(requirements: unknown, { payTo, network, amountMin }:
  */
 function checkWhole(group: readonly SignedTransaction[]): void {
   const txns = group.map(({ txn }) => txn)
-  if (isWholeGroup(txns, txn => encoded(txn).ungroupedHash)) return
+  if (isWholeGroup(txns, index => encoded(txns[index]!).ungroupedHash)) return
   throw new Refusal('invalid_group_id', 'The group id is not the hash of this group')
 }
 

@@ -1,6 +1,5 @@
 /** Plugs a facilitator, the list of resources, a rate limit and metrics into its REST. */
 import type Koa from 'koa'
-import { createBazaarIndex } from '../adapters/bazaar/bazaar-index.js'
 import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
 import { memoryCounters } from '../adapters/memory/counters.js'
 import {
@@ -15,6 +14,7 @@ import {
 import { systemClock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 import type { ProtocolFacilitator } from '../ports/protocol-facilitator.js'
+import { createBazaarIndex } from './bazaar-index.js'
 import { facilitatorMetrics } from './facilitator-metrics.js'
 import { facilitatorRestApp } from './rest-app.js'
 

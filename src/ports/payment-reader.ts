@@ -46,7 +46,7 @@ export interface ReadPayment {
   readonly genesisHash: string | undefined
   /**
    * SHA-256, as base64url, of the signed transaction with its signatures, in the canonical encoding. Another encoding of the same
-   * has the same digest, another signature another. The transaction's id says nothing about the signature. Computed on first use.
+   * has the same digest, another signature another. The transaction's id says nothing about the signature.
    */
   readonly wrapperDigest: string
   /**

@@ -6,10 +6,10 @@
 
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
-import type { BazaarIndex } from '../adapters/bazaar/bazaar-index.js'
 import { SvcError } from '../domain/errors.js'
 import { networkIdsOf } from '../domain/network.js'
 import { encodeHeader, isBounded, isRecord, X402_VERSION } from '../domain/x402.js'
+import type { BazaarIndex } from '../facilitator/bazaar-index.js'
 import type { Clock } from '../ports/clock.js'
 import { sleep } from '../ports/timeouts-and-aborts.js'
 import { cut, type Fault, type FaultSource, type Stage, transportFault } from './faults.js'

@@ -9,10 +9,10 @@ import {
   type SigningKey,
   signingKeyFromSeed,
 } from '../adapters/algorand/signing-keys.js'
-import { createBazaarIndex } from '../adapters/bazaar/bazaar-index.js'
 import { SvcError } from '../domain/errors.js'
 import { ALGORAND_MAINNET, type NetworkDefinition } from '../domain/network.js'
 import { networkFacts } from '../domain/network-definition.js'
+import { createBazaarIndex } from '../facilitator/bazaar-index.js'
 import { systemClock } from '../ports/clock.js'
 import { createRegistry } from './agent-registry.js'
 import { algodRoutes } from './algod-routes.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createBazaarIndex } from '../../src/adapters/bazaar/bazaar-index.js'
+import { createBazaarIndex } from '../../src/facilitator/bazaar-index.js'
 
 const TERMS = { scheme: 'exact', network: 'algorand:x', amount: '10000', asset: '5', payTo: 'A' }
 const bazaar = { info: { input: { type: 'http', method: 'GET' } } }

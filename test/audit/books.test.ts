@@ -6,11 +6,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { numberedLine } from '../../src/audit/journal/journal-lines.js'
 import { readJournals } from '../../src/audit/journal/journal-reader.js'
 import type { Finding } from '../../src/audit/reconciliation/findings.js'
+import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transfers.js'
 import {
   type ReconciliationOptions,
   reconcileJournal,

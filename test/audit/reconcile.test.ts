@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest'
 import { type JournalPiece, pieceOf } from '../../src/audit/journal/journal-reader.js'
 import type { Difference } from '../../src/audit/reconciliation/findings.js'
+import type { IncomingTransfers, Transfer } from '../../src/audit/reconciliation/incoming-transfers.js'
 import {
   type ReconciliationOptions,
   reconcileJournal,
 } from '../../src/audit/reconciliation/reconcile-journal.js'
 import { reportsCharge } from '../../src/domain/income-bookings.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
-import type { IncomingTransfers, Transfer } from '../../src/ports/incoming-transfers.js'
 import {
   AMOUNT,
   ASSET,

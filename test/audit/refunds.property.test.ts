@@ -5,9 +5,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { EndedStream, JournalRun } from '../../src/audit/journal/journal-lines.js'
+import type { Transfer } from '../../src/audit/reconciliation/incoming-transfers.js'
 import { type OwedReason, owedRefunds } from '../../src/audit/reconciliation/owed-refunds.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
-import type { Transfer } from '../../src/ports/incoming-transfers.js'
 import {
   AMOUNT,
   ASSET,

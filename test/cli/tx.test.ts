@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { indexedTransfers } from '../../src/adapters/algorand/incoming-transfers.js'
+import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transfers.js'
 import { lookUp, type Sighting, whyNoPayment } from '../../src/checks/transaction.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { closing } from '../support/closing.js'

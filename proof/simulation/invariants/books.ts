@@ -1,8 +1,8 @@
 /** The real audit over the journal of all processes, against what has landed. */
 import type { Finding } from '../../../src/audit/reconciliation/findings.js'
+import type { IncomingTransfers, Transfer } from '../../../src/audit/reconciliation/incoming-transfers.js'
 import { reconcileJournal } from '../../../src/audit/reconciliation/reconcile-journal.js'
 import { USDC_ASSET_ID } from '../../../src/domain/network.js'
-import type { IncomingTransfers, Transfer } from '../../../src/ports/incoming-transfers.js'
 import { ENDPOINTS } from '../world/seller.js'
 import type { World } from '../world/world.js'
 

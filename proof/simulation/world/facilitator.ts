@@ -1,9 +1,9 @@
 /** A facilitator over the sandbox’s ledger and checks; the fate of each request decides how its answer goes wrong. */
 
 import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
-import { createBazaarIndex } from '../../../src/adapters/bazaar/bazaar-index.js'
 import { answerOf } from '../../../src/adapters/facilitator/verdict-of-response.js'
 import { CAIP2 } from '../../../src/domain/network.js'
+import { createBazaarIndex } from '../../../src/facilitator/bazaar-index.js'
 import type { Exchange, ExchangeReply, OutgoingRequest } from '../../../src/ports/exchange.js'
 import { facilitatorRoutes } from '../../../src/sandbox/facilitator-routes.js'
 import type { Fault, FaultName, FaultSource, Stage } from '../../../src/sandbox/faults.js'

@@ -32,14 +32,22 @@ function checksumOf(publicKey: Uint8Array): Uint8Array {
   return sha512_256(publicKey).subarray(-CHECKSUM_BYTES)
 }
 
-/**
- * Base32 of addresses and transaction ids: the alphabet of RFC 4648, section 6, without padding.
- *
- * `@scure/base` refuses what its encoder never writes: another length, and last bits that are not zero. It takes 3 µs for 32 bytes;
- * our own loop took 0.7, which a paid call of 1 ms does not notice.
- */
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-export const encodeBase32: (bytes: Uint8Array) => string = base32nopad.encode
+/**
+ * Base32 of addresses and transaction ids: the alphabet of RFC 4648, section 6, without padding. A paid call encodes three values:
+ * this loop takes 0.7 µs for 32 bytes, `@scure/base` 3. Decoding is left to it: it refuses what no encoder writes.
+ */
+export function encodeBase32(bytes: Uint8Array): string {
+  let text = ''
+  let bits = 0
+  let rest = 0
+  for (const byte of bytes) {
+    rest = ((rest << 8) | byte) & 0xfff
+    for (bits += 8; bits >= 5; bits -= 5) text += ALPHABET[(rest >> (bits - 5)) & 31]
+  }
+  return bits === 0 ? text : text + ALPHABET[(rest << (5 - bits)) & 31]
+}
 
 /** `undefined` for text that is not base32. */
 function decodeBase32(text: string): Uint8Array | undefined {

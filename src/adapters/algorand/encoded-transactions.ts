@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache'
 import { encodeAddress, encodeBase32 } from './address.js'
 import { decodeMember, type GroupMember } from './decode-transaction.js'
 import { verifySignature } from './signing-keys.js'
-import { bytesToSign, hashOf, signedBytes, ungroupedHashOf } from './transaction-bytes.js'
+import { bytesToSign, hashOf, signedBytes, UNSIGNED_HEAD, ungroupedHashOf } from './transaction-bytes.js'
 
 export interface Encoded {
   /** The bytes that are signed. */
@@ -43,8 +43,6 @@ export function decodedMember(text: string): GroupMember | undefined {
   if (now) decoded.set(text, now, { size: text.length })
   return now
 }
-
-const UNSIGNED_HEAD = Buffer.from('81a374786e', 'hex') // {txn:
 
 /** The canonical encoding of a member. Where it has a plain signature, or none, it is the transaction's in a wrapper. */
 export function encodedMember(signed: SignedTransaction): Uint8Array {

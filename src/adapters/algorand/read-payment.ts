@@ -1,17 +1,18 @@
 /** Reads the payment inside `payload.paymentGroup[payload.paymentIndex]`. Promise: see the port. */
 
 import { hash } from 'node:crypto'
-import type { AssetTransferTransactionFields, EncodedMultisig, SignedTransaction } from 'algosdk'
+import type { EncodedMultisig, SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import { concatBytes, equalBytes } from '../../domain/bytes.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import { encodeAddress, encodeBase32 } from './address.js'
-import { decodeMember, type GroupMember } from './decode-transaction.js'
+import { readCanonical, type TransactionFacts, type Transfer } from './canonical-transaction.js'
+import { decodeMember } from './decode-transaction.js'
 import { encodedWith } from './encoded-transactions.js'
 import { groupFacts } from './payment-beside-others.js'
 import { verifySignature } from './signing-keys.js'
-import { bytesToSign, GROUP_SIZE_MAX, hashOf, txIdOf } from './transaction-bytes.js'
+import { GROUP_SIZE_MAX, hashOf, textToSign } from './transaction-bytes.js'
 
 /** The length of a group's base64 texts together. A sponsored payment is below 1 kB. */
 const GROUP_TEXT_MAX = 65_536
@@ -44,32 +45,53 @@ function read(group: Group, onProven: (reading: ReadPayment) => void): ReadPayme
   const { texts, index } = group
   try {
     // The payment comes first: without it, fifteen others need no decoding.
-    const signed = memberIn(texts[index]!)?.signed
-    const transfer = signed?.txn.assetTransfer
-    if (!signed || !transfer || !isSigned(signed)) return undefined
-    const members = texts.map((text, at) => (at === index ? signed : memberIn(text)))
-    return members.every(isMember) ? readPayment(group, members, signed, transfer, onProven) : undefined
+    const payment = memberIn(texts[index]!)
+    const transfer = payment?.txn.assetTransfer
+    if (!payment?.signed || !transfer || !isSigned(payment.signed)) return undefined
+    const members = texts.map((text, at) => (at === index ? payment : memberIn(text)))
+    return members.every(isMember) ? readPayment(group, members, transfer, onProven) : undefined
   } catch {
     return undefined
   }
 }
 
+interface Member {
+  readonly txn: TransactionFacts
+  /** Present where it came in the wrapper of signatures, even an empty one. */
+  readonly signed?: Signatures | undefined
+  /** The bytes that are signed, and whose hash is the id. */
+  readonly signedText: Uint8Array
+  /** With its signatures, in the canonical encoding. */
+  readonly wrapper: Uint8Array
+}
+
+type Signatures = Pick<SignedTransaction, 'sig' | 'msig' | 'lsig' | 'pqsig' | 'sgnr'>
+
 /** As lenient about base64 as facilitators are: each payment that they can read must have an id here. */
-function memberIn(text: string): GroupMember | undefined {
-  return decodeMember(Buffer.from(text, 'base64'))
+function memberIn(text: string): Member | undefined {
+  const bytes = Buffer.from(text, 'base64')
+  const canonical = readCanonical(bytes)
+  if (canonical) {
+    return { ...canonical, signedText: textToSign(canonical.encoding), wrapper: bytes }
+  }
+  const decoded = decodeMember(bytes)
+  if (decoded === undefined) return undefined
+  const { txn, signed } = decoded
+  const signedText = textToSign(txn.toByte())
+  return { txn, signed, signedText, wrapper: signed ? encodedWith(signed, signedText) : bytes }
 }
 
 function readPayment(
   { texts, index }: Group,
-  members: readonly GroupMember[],
-  signed: SignedTransaction,
-  transfer: AssetTransferTransactionFields,
+  members: readonly Member[],
+  transfer: Transfer,
   onProven: (reading: ReadPayment) => void,
 ): ReadPayment {
-  const { txn, sig, sgnr } = signed
-  const signedText = bytesToSign(txn)
+  const payment = members[index]!
+  const { txn, signedText } = payment
+  const signed = payment.signed!
+  const { sig, sgnr } = signed
   const txId = encodeBase32(hashOf(signedText))
-  let wrapperDigest: string | undefined
   let isProven: boolean | undefined
   const reading: ReadPayment = {
     txId,
@@ -77,23 +99,17 @@ function readPayment(
     receiver: encodeAddress(transfer.receiver.publicKey),
     amount: transfer.amount,
     asset: transfer.assetIndex.toString(),
-    ...groupFacts(
-      members.map(({ txn }) => txn),
-      index,
-      signedText,
-    ),
+    ...groupFacts(members, index),
     sponsor: sponsorOf(members),
     genesisHash: txn.genesisHash && Buffer.from(txn.genesisHash).toString('base64'),
-    get wrapperDigest() {
-      wrapperDigest ??= hash('sha256', encodedWith(signed, signedText), 'base64url')
-      return wrapperDigest
-    },
+    // No getter: in a literal it would give each payment a shape of its own, which V8 keeps until its next full collection.
+    wrapperDigest: hash('sha256', payment.wrapper, 'base64url'),
     isOfGroup: isIdOf(texts, txId),
     isSignedByPayer: signedBy(sig && sgnr === undefined ? txn.sender.publicKey : undefined),
     proven() {
       if (isProven === undefined) {
-        isProven = isSignedBySender(signed, signedText)
-        // Without this function and the getter, which keep the decoded transactions.
+        isProven = isSignedBySender(txn.sender.publicKey, signed, signedText)
+        // Without this function, which keeps the decoded transactions.
         if (isProven) onProven({ ...reading, proven: () => true })
       }
       return isProven
@@ -114,7 +130,7 @@ function isIdOf(texts: readonly string[], txId: string): (id: string) => boolean
 
 function idIn(text: string): string | undefined {
   try {
-    return txIdOf(memberIn(text)!.txn)
+    return encodeBase32(hashOf(memberIn(text)!.signedText))
   } catch {
     return undefined
   }
@@ -144,17 +160,17 @@ function groupOf(payment: PaymentPayload): Group | undefined {
   return { texts, index: paymentIndex, length }
 }
 
-function isMember(member: GroupMember | undefined): member is GroupMember {
+function isMember(member: Member | undefined): member is Member {
   return member !== undefined
 }
 
 /** As facilitators take it: the wrapper of signatures may be there and hold none. */
-function sponsorOf(members: readonly GroupMember[]): string | undefined {
+function sponsorOf(members: readonly Member[]): string | undefined {
   const unsigned = members.find(({ signed }) => !(signed && isSigned(signed)))
   return unsigned && encodeAddress(unsigned.txn.sender.publicKey)
 }
 
-function isSigned({ sig, msig, lsig, pqsig }: SignedTransaction): boolean {
+function isSigned({ sig, msig, lsig, pqsig }: Signatures): boolean {
   return (sig ?? msig ?? lsig ?? pqsig) !== undefined
 }
 
@@ -168,9 +184,12 @@ const MULTISIG_PREFIX = Buffer.from('MultisigAddr')
  * Whether the sender's own key, or enough keys of a multisig sender, signed this text. False for a program, for a post-quantum
  * signature, and where another key signs for the account (`sgnr`): which one may is known to the ledger alone.
  */
-function isSignedBySender({ txn, sig, msig, sgnr }: SignedTransaction, signedText: Uint8Array): boolean {
+function isSignedBySender(
+  publicKey: Uint8Array,
+  { sig, msig, sgnr }: Signatures,
+  signedText: Uint8Array,
+): boolean {
   if (sgnr !== undefined) return false
-  const { publicKey } = txn.sender
   if (sig !== undefined) return verifySignature(publicKey, signedText, sig)
   return msig !== undefined && isOfMultisig(msig, publicKey) && isSignedByMany(msig, signedText)
 }

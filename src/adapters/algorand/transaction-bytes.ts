@@ -1,22 +1,28 @@
 /** Transactions as bytes: hashing and wrapping, which are slow in algosdk. Of it, only types are imported here. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Transaction } from 'algosdk'
 import { encodeBase32 } from './address.js'
 import { aroundEntry } from './msgpack.js'
 
 export const GROUP_SIZE_MAX = 16
 
-const SIGNED_HEAD = Buffer.from('82a3736967c440', 'hex') // {sig: bin 64
-const SIGNED_BODY = Buffer.from('a374786e', 'hex') //         txn:
+export const SIGNED_HEAD = Buffer.from('82a3736967c440', 'hex') // {sig: bin 64
+export const SIGNED_BODY = Buffer.from('a374786e', 'hex') //         txn:
+export const UNSIGNED_HEAD = Buffer.from('81a374786e', 'hex') //     {txn:
 const TX = Buffer.from('TX')
 
 /** The bytes that are signed, and whose hash is the id: `TX` and the canonical encoding. */
 export function bytesToSign(txn: Transaction): Buffer {
-  return Buffer.concat([TX, txn.toByte()])
+  return textToSign(txn.toByte())
 }
 
+export function textToSign(encoding: Uint8Array): Buffer {
+  return Buffer.concat([TX, encoding])
+}
+
+/** By way of a text: a digest that comes as bytes is memory of its own, whose collection takes five times as long as hashing. */
 export function hashOf(bytes: Uint8Array): Buffer {
-  return createHash('sha512-256').update(bytes).digest()
+  return Buffer.from(hash('sha512-256', bytes, 'binary'), 'binary')
 }
 
 export function txIdOf(txn: Transaction): string {
@@ -28,10 +34,9 @@ export function txIdOf(txn: Transaction): string {
  * id is cut out of the bytes, which takes 0.4 µs: encoding the transaction a second time takes 15.
  */
 export function ungroupedHashOf(transaction: Uint8Array): Buffer {
-  const hash = createHash('sha512-256').update(TX)
   const parts = aroundEntry(transaction, 'grp')
-  if (parts === undefined) return hash.update(transaction).digest()
-  return hash.update(mapHeadOf(parts.entries)).update(parts.before).update(parts.after).digest()
+  if (parts === undefined) return hashOf(textToSign(transaction))
+  return hashOf(Buffer.concat([TX, mapHeadOf(parts.entries), parts.before, parts.after]))
 }
 
 function mapHeadOf(entries: number): Buffer {
@@ -47,13 +52,13 @@ export function groupIdOf(hashes: readonly Uint8Array[]): Buffer {
 
 /** Whether the group's id was made of these transactions in this order. Compares the ids before it hashes. */
 export function isWholeGroup(
-  group: readonly Transaction[],
-  ungroupedHash: (txn: Transaction) => Uint8Array,
+  group: readonly { readonly group?: Uint8Array | undefined }[],
+  ungroupedHashAt: (index: number) => Uint8Array,
 ): boolean {
   const id = group[0]!.group
   if (id === undefined) return group.length === 1
   if (group.some(txn => txn.group === undefined || Buffer.compare(txn.group, id) !== 0)) return false
-  return groupIdOf(group.map(ungroupedHash)).equals(id)
+  return groupIdOf(group.map((_, index) => ungroupedHashAt(index))).equals(id)
 }
 
 /** Wraps canonical transaction bytes (without `TX`) and their ed25519 signature. */

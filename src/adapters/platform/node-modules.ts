@@ -3,7 +3,7 @@
  *
  * OpenSSL verifies an ed25519 signature in 0.12 ms; algosdk's own takes 12 ms, on the only thread there is.
  */
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { SdkError } from '../../domain/errors.js'
 import { type KeyPair, keyPairFromSecret } from '../algorand/key-pairs.js'
@@ -34,8 +34,9 @@ export function warn(message: string, code: string): void {
   process.emitWarning(message, { code })
 }
 
+/** By way of a text: a digest that comes as bytes is memory of its own, whose collection takes five times as long as hashing. */
 export function sha512_256(bytes: Uint8Array): Uint8Array {
-  return createHash('sha512-256').update(bytes).digest()
+  return Buffer.from(hash('sha512-256', bytes, 'binary'), 'binary')
 }
 
 const SIGNATURE_BYTES = 64

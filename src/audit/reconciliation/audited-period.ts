@@ -1,5 +1,5 @@
 /** The period of an audit. */
-import type { Period } from '../../ports/incoming-transfers.js'
+import type { Period } from './incoming-transfers.js'
 
 /** Clocks differ, and the payment of a call before midnight may land after it. */
 const SLACK_MS = 600_000

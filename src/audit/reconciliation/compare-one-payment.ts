@@ -3,10 +3,10 @@ import { reportsCharge } from '../../domain/income-bookings.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { Transfer } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../journal/journal-header.js'
 import { isNear } from './audited-period.js'
 import { type Difference, differenceOf } from './findings.js'
+import type { Transfer } from './incoming-transfers.js'
 import { paymentOf } from './payment-fingerprints.js'
 
 /**

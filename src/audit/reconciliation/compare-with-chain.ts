@@ -3,12 +3,12 @@
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { IncomingTransfers, Period, Transfer } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../journal/journal-header.js'
 import type { JournalPiece } from '../journal/journal-reader.js'
 import { within } from './audited-period.js'
 import { misdated, reportedTwice, unbooked, unequalParts } from './compare-one-payment.js'
 import { bySeverity, type Difference, differenceOf } from './findings.js'
+import type { IncomingTransfers, Period, Transfer } from './incoming-transfers.js'
 import { type Fingerprints, landedPaymentOf, paymentOf, type Unequal } from './payment-fingerprints.js'
 
 export interface ComparisonOptions {

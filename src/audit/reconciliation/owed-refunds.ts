@@ -8,10 +8,10 @@ import { reportsCharge } from '../../domain/income-bookings.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
 import type { JournalHeader } from '../journal/journal-header.js'
 import type { JournalRun } from '../journal/journal-lines.js'
 import type { Finding } from './findings.js'
+import type { IncomingTransfers, Transfer } from './incoming-transfers.js'
 import {
   type ReconciliationOptions,
   type ReconciliationReport,

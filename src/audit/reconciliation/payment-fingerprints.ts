@@ -7,8 +7,8 @@
  */
 
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { Transfer } from '../../ports/incoming-transfers.js'
 import { systemRandom } from '../../ports/random.js'
+import type { Transfer } from './incoming-transfers.js'
 
 export type Side = 'runs' | 'chain'
 

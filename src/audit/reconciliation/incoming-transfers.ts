@@ -1,7 +1,5 @@
 /** The transfers to an account, read from an indexer. Audits use it, so it may be slow. */
-import { textFromBase64 } from '../../domain/bytes.js'
-import { isRecord } from '../../domain/x402.js'
-import type { IncomingTransfers, Transfer } from '../../ports/incoming-transfers.js'
+
 import {
   bigintIn,
   INDEXER_TOKEN_HEADER,
@@ -10,7 +8,40 @@ import {
   textIn,
   uint64In,
   unavailable,
-} from './node-response-reader.js'
+} from '../../adapters/algorand/node-response-reader.js'
+import { textFromBase64 } from '../../domain/bytes.js'
+import { isRecord } from '../../domain/x402.js'
+
+/**
+ * The transfers that an account has received, as the chain reports them. If the chain does not answer, it rejects: no
+ * answer is not an empty list.
+ */
+export interface IncomingTransfers {
+  /** Every transfer of the asset to the account that landed in the period, in pages, in any order. */
+  to(payTo: string, asset: string, period: Period): AsyncIterable<readonly Transfer[]>
+  /** One transaction of any kind; `undefined` where no transaction of this id has landed. */
+  find(txId: string): Promise<Transfer | undefined>
+  close(): Promise<void>
+}
+
+/** A period that includes its first moment and excludes its second. */
+export interface Period {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface Transfer {
+  readonly txId: string
+  readonly payer: string
+  readonly receiver: string
+  /** Decimal id; empty where the transaction moved no asset. */
+  readonly asset: string
+  /** Base units. */
+  readonly amount: bigint
+  readonly landedMs: number
+  /** As text; absent where it has none. Anybody can write anything into the note of their own transfer. */
+  readonly note?: string
+}
 
 const PAGE = 1_000
 const TIMEOUT_MS = 30_000

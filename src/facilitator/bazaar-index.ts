@@ -1,7 +1,7 @@
 /** The Bazaar's index: the resources that were paid for, as `extensions.bazaar` of their payments describes them. */
 import { LRUCache } from 'lru-cache'
-import { SvcError } from '../../domain/errors.js'
-import { isRecord, X402_VERSION } from '../../domain/x402.js'
+import { SvcError } from '../domain/errors.js'
+import { isRecord, X402_VERSION } from '../domain/x402.js'
 
 const RESOURCES_MAX = 1_000
 const DESCRIPTION_BYTES_MAX = 16_384

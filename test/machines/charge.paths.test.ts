@@ -1,6 +1,13 @@
 /** The charge machine is proved by the very code that `svc machines charge --prove` runs; here it must hold. */
 import { afterAll, describe, expect, it } from 'vitest'
-import { proveCharge } from '../../src/domain/machines/all-machines.js'
+import { proveCharge } from '../../src/audit/proofs/all-machines.js'
+import {
+  allPathsOf,
+  holds,
+  type MachinePath,
+  type Property,
+  provePaths,
+} from '../../src/audit/proofs/check-properties.js'
 import {
   type ChargeFinal,
   chargeTable,
@@ -8,13 +15,6 @@ import {
   type Outcome,
 } from '../../src/domain/machines/charge.machine.js'
 import { claimTable } from '../../src/domain/machines/claim.machine.js'
-import {
-  allPathsOf,
-  holds,
-  type MachinePath,
-  type Property,
-  provePaths,
-} from '../../src/domain/state-machine/check-properties.js'
 
 const ways = allPathsOf(chargeTable)
 const charged = (kind: Outcome['charged']) =>

@@ -1,12 +1,13 @@
 /** The five machines, each with the table that the program runs on and what is proved of it. */
-import { type Proof, provePaths, proveStates } from '../state-machine/check-properties.js'
-import type { Drawing, DrawnMachine, Table } from '../state-machine/transition-table.js'
-import { chargeMachine, chargeTable } from './charge.machine.js'
+
+import { chargeMachine, chargeTable } from '../../domain/machines/charge.machine.js'
+import { claimMachine, claimTable } from '../../domain/machines/claim.machine.js'
+import { paymentMachine, paymentTable } from '../../domain/machines/payment.machine.js'
+import { shutdownMachine, shutdownTable } from '../../domain/machines/shutdown.machine.js'
+import { subscriptionMachine, subscriptionTable } from '../../domain/machines/subscription.machine.js'
+import type { Drawing, DrawnMachine, Table } from '../../domain/state-machine/transition-table.js'
 import { CHARGE_PROPERTIES, CHARGE_STATE_PROPERTIES } from './charge.proved-properties.js'
-import { claimMachine, claimTable } from './claim.machine.js'
-import { paymentMachine, paymentTable } from './payment.machine.js'
-import { shutdownMachine, shutdownTable } from './shutdown.machine.js'
-import { subscriptionMachine, subscriptionTable } from './subscription.machine.js'
+import { type Proof, provePaths, proveStates } from './check-properties.js'
 
 export interface Drawn {
   readonly machine: DrawnMachine<Drawing>

@@ -1,9 +1,9 @@
 /** The properties of the charge machine, each in an auditor's terms, and checked on every path. */
 
-import type { MachinePath, Property } from '../state-machine/check-properties.js'
-import type { Table } from '../state-machine/transition-table.js'
+import type { Charged, Outcome } from '../../domain/machines/charge.machine.js'
+import type { Table } from '../../domain/state-machine/transition-table.js'
 import { CHARGE_ANSWERS } from './charge.expected-answers.js'
-import type { Charged, Outcome } from './charge.machine.js'
+import type { MachinePath, Property } from './check-properties.js'
 
 type Ways = readonly MachinePath[]
 

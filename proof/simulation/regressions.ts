@@ -6,4 +6,5 @@ export const REGRESSIONS = [
     seed: '2323',
     says: 'a recovery whose store did not answer kept a paid answer back, and was in no books',
   },
+  { seed: '4252', says: 'a payment that never landed was called spent, because it could land no more' },
 ] as const

@@ -38,11 +38,18 @@ describe('a key that can be guessed', () => {
     expect(call.end.problem!.message).toContain('32')
   })
 
-  it('opens nothing for a payment that can land no more, and the node is not asked about it', async () => {
-    const over = await opened({ ...lies, round: 201n, hasLanded: false })
-    expect(over).toMatchObject({ answer: 'spent', landedAsked: [] })
-    expect(over.call.end.problem!.message).toContain('can no longer land')
-    expect(over.call.end.problem!.code).toBeUndefined()
+  it('opens nothing for a payment that can land no more, and is called spent only where it landed', async () => {
+    const landed = await opened({ ...lies, round: 201n, hasLanded: true })
+    expect(landed).toMatchObject({ answer: 'spent', landedAsked: ['TX'] })
+    expect(landed.call.end.problem).toBeUndefined()
+    for (const hasLanded of [false, undefined]) {
+      const over = await opened({ ...lies, round: 201n, hasLanded })
+      expect(over).toMatchObject({ answer: 'spent', landedAsked: ['TX'] })
+      expect(over.call.end.problem).toMatchObject({
+        code: 'settlement_unknown',
+        message: expect.stringContaining('can no longer land'),
+      })
+    }
     // In its last round it still can; where no round is known, only the node knows.
     for (const round of [200n, undefined]) {
       const { answer, landedAsked } = await opened({ ...lies, round, hasLanded: false })

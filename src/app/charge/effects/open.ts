@@ -153,16 +153,18 @@ const STOPPED =
  */
 async function unlessFresh(deps: ChargeDeps, call: Call, read: ReadPayment | undefined) {
   const round = await deps.chain.round()
+  const landed = read === undefined ? undefined : await deps.chain.hasLanded(read.txId)
+  if (landed) return 'spent'
   if (read !== undefined && round !== undefined && read.lastValid < round) {
+    // The node forgets what landed long ago, so its no proves nothing, and neither "charged" nor "not charged" is said.
     call.end.problem = {
+      code: 'settlement_unknown',
       message:
-        'This payment can no longer land. With this Idempotency-Key it opens nothing; look txId up, or prove that you are its payer.',
+        'This payment can no longer land, and the node does not know whether it landed before. With this Idempotency-Key it opens nothing; look txId up, or prove that you are its payer.',
     }
     return 'spent'
   }
-  const landed = read === undefined ? undefined : await deps.chain.hasLanded(read.txId)
   if (landed === false) return undefined
-  if (landed) return 'spent'
   call.end.retryAfterMs = RETRY_MAX_MS
   call.end.problem = {
     code: 'node_unavailable',

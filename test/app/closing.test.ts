@@ -298,6 +298,12 @@ describe('a call that did not charge', () => {
     expect((await closed(it, 'failed')).said).toBeUndefined()
   })
 
+  it('whose lease lapsed while it waited for a silent store may have been taken over', async () => {
+    const it = held({ closed: DOWN })
+    Object.assign(it.world.upkeep.leases, { mayHaveLapsed: () => it.seen.closes.length > 0 })
+    expect((await closed(it, 'failed')).said).toBe('superseded')
+  })
+
   it('that a store left without an answer is given back in the background, and does not wait for it again', async () => {
     const it = held({ call: { held: 'unknown', sold: WINDOW } })
     expect(await closed(it, 'unavailable')).toMatchObject({ said: undefined, hows: [], deleted: [] })

@@ -149,9 +149,10 @@ async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
  */
 async function releaseAll(deps: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
   const hold = call.holds.owned?.hold
+  const [given] = await Promise.all([giveBack(deps, call), giveBackWindowCall(deps, call)])
+  // Asked now: the process may have stood still while it waited for the store.
   const mayBeTaken = hold !== undefined && deps.upkeep.leases.mayHaveLapsed(hold.token)
   if (hold) deps.upkeep.leases.drop(hold.token)
-  const [given] = await Promise.all([giveBack(deps, call), giveBackWindowCall(deps, call)])
   return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
 }
 

@@ -13,6 +13,7 @@ import { TESTNET } from '../../src/domain/network.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { RecordMove, Resolved, ResolveMove } from '../../src/ports/charge-store.js'
 import type { Settlement } from '../../src/ports/facilitator.js'
+import { systemRandom } from '../../src/ports/random.js'
 import type { SubscriptionStore } from '../../src/ports/subscriptions.js'
 
 import { type CallFields, emptyCall, fieldsOf, withFields } from '../support/call-fields.js'
@@ -22,7 +23,11 @@ import { clockOf } from '../support/virtual-clock.js'
 
 const NOW_MS = 1_000_000
 const HOUR_MS = 3_600_000
-const random = { bytes: (count: number) => new Uint8Array(count) }
+const random = {
+  ...systemRandom,
+  bytes: (count: number) => new Uint8Array(count),
+  iv: () => new Uint8Array(12),
+}
 const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
 const TOLD = { txId: 'TX', payer: 'PAYER', amount: '10000', asset: '31566704', window: undefined }
 

@@ -1,5 +1,6 @@
 /** What a store learns of keys and answers: names that cannot be turned back, and bytes that open for the caller's key alone. */
 import { createDecipheriv, hkdfSync } from 'node:crypto'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
@@ -33,11 +34,36 @@ describe('a kept answer', () => {
   })
 
   it('is encrypted under the key that HKDF (RFC 5869) derives from the key, with the name of the claim as salt', () => {
-    const derived = Buffer.from(hkdfSync('sha256', KEY, 'claim', 'svc stored answer', 32))
-    const decipher = createDecipheriv('aes-256-gcm', derived, sealed.subarray(0, 12))
-    decipher.setAuthTag(sealed.subarray(12, 28))
-    const plain = Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()])
-    expect(plain.toString('utf8')).toContain('a body with an ü')
+    const texts = fc.string({ unit: 'grapheme', maxLength: 200 })
+    fc.assert(
+      fc.property(texts, fc.string({ minLength: 1, maxLength: 200 }), texts, (claim, secret, body) => {
+        const kept = { ...KEPT, answer: { ...KEPT.answer!, body } }
+        const bytes = seal(kept, secret, claim, systemRandom)
+        const derived = Buffer.from(hkdfSync('sha256', secret, claim, 'svc stored answer', 32))
+        const decipher = createDecipheriv('aes-256-gcm', derived, bytes.subarray(0, 12))
+        decipher.setAuthTag(bytes.subarray(12, 28))
+        const plain = Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()])
+        const headEnd = 4 + plain.readUInt32BE(0)
+        expect(plain.toString('utf8', headEnd)).toBe(Buffer.from(body).toString('utf8'))
+        expect(JSON.parse(plain.toString('utf8', 4, headEnd))).toMatchObject({ status: 201, txId: 'TX' })
+      }),
+      {
+        examples: [
+          ['c'.repeat(64), 's'.repeat(64), ''],
+          ['c'.repeat(65), 's'.repeat(65), '\ud800'],
+          ['', 's', 'ü'],
+        ],
+      },
+    )
+  })
+
+  it('has an IV that no other has, also where its pool of randomness is used up', () => {
+    const ivs = Array.from({ length: 1_000 }, () => seal(KEPT, KEY, 'claim', systemRandom).subarray(0, 12))
+    expect(new Set(ivs.map(iv => Buffer.from(iv).toString('hex'))).size).toBe(1_000)
+    const first = systemRandom.iv()
+    const before = Buffer.from(first).toString('hex')
+    for (let count = 0; count < 300; count++) expect(systemRandom.iv()).toHaveLength(12)
+    expect(Buffer.from(first).toString('hex')).toBe(before)
   })
 
   it('keeps bytes as bytes, no bytes at all, and what is known of an answer that was too large', () => {

@@ -92,7 +92,11 @@ export function scene(given: Scene = {}) {
     call: given.call,
     world: {
       clock: { monotonic: () => START_MS, now: () => START_MS + 7 },
-      random: { uuid: () => UUID, bytes: (length: number) => new Uint8Array(length) },
+      random: {
+        uuid: () => UUID,
+        bytes: (length: number) => new Uint8Array(length),
+        iv: () => new Uint8Array(12),
+      },
       leases: {
         leaseMs: 15_000,
         keep: () => {},

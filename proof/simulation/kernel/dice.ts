@@ -68,6 +68,7 @@ export function seededRandom(seed: string): Random {
   }
   return {
     bytes,
+    iv: () => bytes(12),
     uuid() {
       const hex = Array.from(bytes(16), byte => byte.toString(16).padStart(2, '0'))
       hex[6] = `4${hex[6]![1]}`

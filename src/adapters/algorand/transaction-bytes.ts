@@ -1,8 +1,10 @@
 /** Transactions as bytes: hashing and wrapping, which are slow in algosdk. Of it, only types are imported here. */
-import { hash } from 'node:crypto'
 import type { Transaction } from 'algosdk'
+import { sha512_256 as hashOf } from '#platform'
 import { encodeBase32 } from './address.js'
 import { aroundEntry } from './msgpack.js'
+
+export { hashOf }
 
 export const GROUP_SIZE_MAX = 16
 
@@ -18,11 +20,6 @@ export function bytesToSign(txn: Transaction): Buffer {
 
 export function textToSign(encoding: Uint8Array): Buffer {
   return Buffer.concat([TX, encoding])
-}
-
-/** By way of a text: a digest that comes as bytes is memory of its own, whose collection takes five times as long as hashing. */
-export function hashOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(hash('sha512-256', bytes, 'binary'), 'binary')
 }
 
 export function txIdOf(txn: Transaction): string {

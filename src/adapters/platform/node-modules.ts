@@ -35,7 +35,7 @@ export function warn(message: string, code: string): void {
 }
 
 /** By way of a text: a digest that comes as bytes is memory of its own, whose collection takes five times as long as hashing. */
-export function sha512_256(bytes: Uint8Array): Uint8Array {
+export function sha512_256(bytes: Uint8Array): Buffer {
   return Buffer.from(hash('sha512-256', bytes, 'binary'), 'binary')
 }
 

@@ -2,8 +2,6 @@
  * Whose is it: the one place that names what the stores keep. Each record has one owner: the network, the seller's address, the
  * agent's handle and the endpoint, and the one who proved to be there. The price, the schema, the mode and the facilitator are no
  * part of a name: a deploy between two requests of one call changes nothing.
- *
- * First built without the handle: the key of a $0.01 window opened a $50 endpoint of another agent of the same seller.
  */
 import { hash } from 'node:crypto'
 import { callerIpNetwork } from '../../domain/caller-ip-network.js'

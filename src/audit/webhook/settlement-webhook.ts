@@ -3,7 +3,6 @@
  * memory of this process. A process that is killed loses them, and a receiver that is down for long misses messages. The
  * journal has every payment.
  */
-
 import { createHmac } from 'node:crypto'
 import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
 import { exchangeTo } from '#platform'
@@ -144,9 +143,5 @@ function secretKey(secret: unknown): Buffer {
 function signedHeaders(key: Buffer, id: string, nowMs: number, body: string): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1_000))
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': `v1,${signature}`,
-  }
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
 }

@@ -31,6 +31,6 @@ it('each test file is in one project, the longest first, and what npm test leave
       )
   }
   const contributing = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8')
-  const row = /^.*`npm run test:all`, `.ci\/run`.*$/m.exec(contributing)![0]
+  const row = /^.*`npm run test:all`; `.ci\/run`.*$/m.exec(contributing)![0]
   for (const [project, file] of files) expect(row.includes(`\`${file}\``), file).toBe(project === 'behind')
 })

@@ -59,6 +59,8 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
   const entry = programAt(named)
   const stop = interruption()
   const local = await localNetworkOf(flags)
+  const lent = `svc dev: no @svc/sdk is installed here, so the agent gets ${packageFacts().version}, that of svc`
+  let isLent = false
   let changes: SourceChanges | undefined
   try {
     const env = environment(flags, local)
@@ -70,11 +72,10 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
       changes,
       interruption: stop,
       onReport: reporter(offerTeller(local, flags)),
-      onLentSdk: once(() =>
-        note(
-          `svc dev: no @svc/sdk is installed here, so the agent gets ${packageFacts().version}, that of svc`,
-        ),
-      ),
+      onLentSdk: () => {
+        if (!isLent) note(lent)
+        isLent = true
+      },
       say: line => note(`svc dev: ${printable(line)}`),
     })
   } finally {
@@ -136,12 +137,4 @@ function offerTeller(local: LocalNetwork | undefined, { json: asJson }: DevFlags
     last = lines.join('\n')
   }
   return port => void tell(port)
-}
-
-function once(act: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (!isDone) act()
-    isDone = true
-  }
 }

@@ -16,36 +16,22 @@ interface Context {
   readonly parentURL?: string | undefined
 }
 type Resolved = { readonly url: string }
+type Next = (specifier: string, context: Context) => Resolved | Promise<Resolved>
 
-/** Hooks of a thread of their own, which is how Node before 22.15 has them. */
-export async function resolve(
-  specifier: string,
-  context: Context,
-  next: (specifier: string, context: Context) => Promise<Resolved>,
-): Promise<Resolved> {
+/** Node before 22.15 has hooks in a thread of their own, where `next` answers a promise. */
+export function resolve(specifier: string, context: Context, next: Next): Resolved | Promise<Resolved> {
+  const again = (error: unknown) => next(specifier, elsewhere(specifier, context, error)) as Resolved
   try {
-    return told(await next(specifier, context))
+    const resolved = next(specifier, context)
+    return resolved instanceof Promise ? resolved.catch(again).then(told) : told(resolved)
   } catch (error) {
-    return told(await next(specifier, elsewhere(specifier, context, error)))
-  }
-}
-
-/** As {@link resolve}, in the agent's thread. */
-function resolveSync(
-  specifier: string,
-  context: Context,
-  next: (specifier: string, context: Context) => Resolved,
-): Resolved {
-  try {
-    return told(next(specifier, context))
-  } catch (error) {
-    return told(next(specifier, elsewhere(specifier, context, error)))
+    return told(again(error))
   }
 }
 
 export function installHooks(): void {
   const { registerHooks } = modules as { registerHooks?: (hooks: object) => void }
-  if (registerHooks) registerHooks({ resolve: resolveSync })
+  if (registerHooks) registerHooks({ resolve })
   else {
     modules.register(import.meta.url)
     // These hooks see no file that is required.

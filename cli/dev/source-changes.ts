@@ -30,15 +30,19 @@ export async function sourceChanges(entry: string): Promise<SourceChanges> {
   }
 
   // Folders, because many editors replace a file by another: who watches the file itself sees the old one go, and no more.
-  const watcher = watch(dirname(entry), { ignoreInitial: true, depth: 0 })
-  watcher.on('all', (_, path) => notice(path))
-  // A folder that comes is watched by its name, and not yet for what is in it.
-  watcher.on('addDir', folder => {
-    const [awaited] = [...sources].filter(path => path.startsWith(folder + sep))
-    if (awaited === undefined) return
-    watcher.unwatch(folder)
-    watcher.add([...new Set([folder, dirname(awaited)])])
-    if (existsSync(awaited)) notice(awaited)
+  const watcher = watch(dirname(entry), { depth: 0 })
+  const folders = new Set([dirname(entry)])
+  const absent = new Set<string>()
+  watcher.on('all', (event, path) => {
+    // What a folder has when it is first read is no change, but for a file that was awaited.
+    if (event === 'add' && !absent.delete(path)) return
+    if (event === 'unlink') absent.add(path)
+    if (event !== 'addDir') return notice(path)
+    if (folders.has(path) || ![...absent].some(awaited => awaited.startsWith(path + sep))) return
+    folders.add(path)
+    // A folder that comes is watched by its name, and not yet for what is in it.
+    watcher.unwatch(path)
+    watcher.add(path)
   })
   // A system that allows no more watches: what is watched already still is.
   watcher.on('error', () => {})
@@ -48,6 +52,7 @@ export async function sourceChanges(entry: string): Promise<SourceChanges> {
     add(path) {
       if (sources.has(path)) return
       sources.add(path)
+      if (!existsSync(path)) absent.add(path)
       watcher.add(dirname(path))
     },
     async next() {

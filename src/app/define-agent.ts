@@ -1,10 +1,12 @@
 /** The public functions that define endpoints and agents: the domain's checks, and a compiler for the schemas. */
+import { sandboxUrl } from '#platform'
 import { ajvValidator } from '../adapters/validation/ajv.js'
 import { type AgentDef, type AgentOptions, agent } from '../domain/agent.js'
 import type { BodyType } from '../domain/body-type.js'
 import { type EndpointDef, type EndpointOptions, endpoint, type JSONSchema } from '../domain/endpoint.js'
 import type { EndpointSchema } from '../domain/endpoint-schemas.js'
 import { SvcError } from '../domain/errors.js'
+import { unnamedNetwork } from '../domain/network.js'
 import { SlowSchema } from '../ports/input-validator.js'
 
 const validator = ajvValidator()
@@ -47,7 +49,7 @@ export function defineEndpoint<
  * codes
  */
 export function defineAgent(options: AgentOptions): AgentDef {
-  const def = agent(options)
+  const def = agent({ ...options, network: options.network ?? unnamedNetwork(sandboxUrl()) })
   for (const checked of def.endpoints) checkSchemas(checked)
   return def
 }

@@ -38,7 +38,11 @@ export interface AgentOptions {
    * variable pass; an address that is missing or malformed is refused at once.
    */
   readonly payTo: string | undefined
-  /** The network that it is paid on: `mainnet`, `testnet` or a definition; checked at once. @default 'mainnet' */
+  /**
+   * The network that it is paid on: `mainnet`, `testnet` or a definition; checked at once.
+   *
+   * @default 'mainnet'; with the environment variable `SVC_SANDBOX` set, 'testnet'
+   */
   readonly network?: Network | NetworkName | undefined
   /** At least one, each from {@link defineEndpoint}. */
   readonly endpoints: readonly EndpointDef[]

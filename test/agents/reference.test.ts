@@ -8,8 +8,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { referenceAgent } from '../../agents/reference/agent.js'
 import { serveReference } from '../../agents/reference/serve.js'
-import { ALGORAND_MAINNET, networkFrom, SvcClient } from '../../src/index.js'
+import { ALGORAND_TESTNET, networkFrom, SvcClient } from '../../src/index.js'
 import { startSandbox } from '../../src/sandbox.js'
 import { messageIn, post, rpc } from '../support/doors.js'
 import { LOCALNET } from '../support/localnet.js'
@@ -193,14 +194,21 @@ describe('the environment', () => {
   const SVC_PAY_TO = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
   const SVC_SANDBOX = 'http://127.0.0.1:9'
 
-  it('chooses the catalogue, and the Redis that replicas share', async () => {
+  it('chooses the catalogue by the network', () => {
+    const soldOn = (network: 'mainnet' | 'testnet') =>
+      referenceAgent({ payTo: SVC_PAY_TO, network, sources: {} as never }).endpoints.map(({ name }) => name)
+    expect(soldOn('mainnet')).toEqual(['x402-check', 'payee-check', 'summarize', 'verify-settlement'])
+    expect(soldOn('testnet')).toEqual(['summarize'])
+  })
+
+  it('chooses the network, and the Redis that replicas share', async () => {
     const child = spawn(process.execPath, ['dist/agents/reference/start.js'], {
       env: {
         ...env,
         PORT: '0',
         SVC_PAY_TO,
         SVC_SANDBOX,
-        SVC_NETWORK: 'mainnet',
+        SVC_NETWORK: 'testnet',
         REDIS_URL: 'redis://127.0.0.1:9',
       },
     })
@@ -210,15 +218,14 @@ describe('the environment', () => {
       lines.push(line)
       if (line.includes('/health')) break
     }
-    for (const name of ['x402-check', 'payee-check', 'summarize', 'verify-settlement'])
-      expect(lines).toContain(`  POST /api/${name}`)
-    const port = /port (\d+) \(mainnet\)/.exec(lines.join('\n'))![1]
+    expect(lines).toContain('  POST /api/summarize')
+    const port = /port (\d+) \(testnet\)/.exec(lines.join('\n'))![1]
     const health = await fetch(`http://127.0.0.1:${port}/api/health`)
     expect(health.status).toBe(503)
     expect(await health.json()).toMatchObject({
       agent: 'reference-agent',
       payTo: SVC_PAY_TO,
-      network: ALGORAND_MAINNET,
+      network: ALGORAND_TESTNET,
     })
     child.kill('SIGTERM')
     expect(await closed).toBe(0)

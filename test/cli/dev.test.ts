@@ -176,6 +176,23 @@ describe('svc dev --sandbox', () => {
     await heard.until(/^POST \/say 500 handler_error, not charged, \d+ ms$/m)
   })
 
+  it('puts an agent without a network on the sandbox’s, and refuses one that names mainnet, on one line', async () => {
+    const named = agentSource('plain').replace(
+      'payTo, network, endpoints',
+      "payTo, network: 'mainnet', endpoints",
+    )
+    const unnamed = agentSource('plain').replace('payTo, network, endpoints', 'payTo, endpoints')
+    const at = project({ 'agent.mjs': unnamed, 'named.mjs': named })
+    const offer = await ready(dev(at, ['agent.mjs', '--sandbox', '--json']).heard)
+    expect(offer.manifest.network).toBe('testnet')
+    expect(await pay(offer)).toEqual({ word: 'plain' })
+    const { heard } = dev(at, ['named.mjs', '--sandbox', '--no-watch'])
+    expect(await heard.ended).toBe(1)
+    expect(heard.text).toMatch(
+      /^svc dev: named\.mjs\nsvc dev: SVC_SANDBOX is set, and a sandbox is never mainnet[^\n]+ \(invalid_network\), at file:[^\n]+named\.mjs:\d+:\d+\n$/,
+    )
+  })
+
   it('refuses an address of one’s own that is none, and leaves nothing running', async () => {
     const at = project({ 'agent.mjs': agentSource('mine') })
     const { code, stderr } = await svc(['dev', '--sandbox'], { SVC_PAY_TO: 'ABC' }, { cwd: at.path })

@@ -1,6 +1,6 @@
 /** What a server asks, as its options say: its facilitators, a node and an indexer. */
 import { sandboxUrl } from '#platform'
-import { shown } from '../../domain/errors.js'
+import { SdkError, shown } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { type NodeUrls, nodeUrls } from '../../domain/network-definition.js'
 import {
@@ -109,6 +109,11 @@ export function remotesOf(
   const sandbox = sandboxUrl()
   if (facilitator && facilitatorUrl !== undefined)
     throw invalid('facilitator and facilitatorUrl are two ways to settle: give one of them')
+  if (sandbox && !facilitator && facilitatorUrl === undefined && network.name === 'mainnet')
+    throw new SdkError(
+      'SVC_SANDBOX is set, and a sandbox is never mainnet: name no network, or testnet',
+      'invalid_network',
+    )
   return {
     facilitatorsElsewhere: facilitator
       ? []

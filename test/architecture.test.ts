@@ -16,8 +16,8 @@ const LINES_MAX = 250
  */
 const BOUNDS = {
   'lines of the core': 27_840, // 23,000
-  'files of the core': 240, // 270
-  'lines of src and cli': 47_894, // 40,000
+  'files of the core': 241, // 270
+  'lines of src and cli': 48_151, // 40,000
   'lines of agents, templates and create': 2_199,
   'files of src/ports': 22, // 18
   'states of a charge': 15,

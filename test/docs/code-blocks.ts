@@ -50,11 +50,13 @@ export const TYPED_PACKAGES = [
 /** What a reader calls other agents with: each name, and the folder that has it here. */
 export const OFFICIAL_CLIENTS = {
   '@a2a-js/sdk': 'a2a-js-1',
+  '@anthropic-ai/sdk': '@anthropic-ai/sdk',
   '@modelcontextprotocol/client': '@modelcontextprotocol/client',
   '@x402/avm': '@x402/avm',
   '@x402/core': '@x402/core',
   '@x402/fetch': '@x402/fetch',
   algosdk: 'algosdk',
+  openai: 'openai',
 } as const
 
 /** Their types are packages of their own, which `typeRoots` finds where these are not. */

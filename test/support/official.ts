@@ -143,6 +143,7 @@ interface Envelope {
 export interface Sold {
   readonly price: Exclude<RouteConfig['accepts'], readonly unknown[]>['price']
   readonly extensions?: RouteConfig['extensions']
+  /** Bytes as they come are sent as an event stream; by Hono only. */
   work(input: Record<string, unknown>): { readonly status?: number; readonly body: unknown }
 }
 
@@ -169,6 +170,7 @@ function officialHono(options: OfficialServerOptions): Promise<OfficialServer> {
     const [method, path] = route.split(' ') as [string, string]
     app.on(method, path, async c => {
       const { status = 200, body } = sold.work(method === 'GET' ? c.req.query() : await c.req.json())
+      if (body instanceof ReadableStream) return c.body(body, 200, { 'content-type': 'text/event-stream' })
       return c.json(body as object, status as ContentfulStatusCode)
     })
   }

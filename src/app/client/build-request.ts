@@ -62,17 +62,21 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
   }
   if (content !== undefined && !headers.has('content-type'))
     headers.set('content-type', typeof content === 'string' ? 'application/json' : 'application/octet-stream')
-  const key = headers.get(IDEMPOTENCY_KEY_HEADER)
-  headers.delete(IDEMPOTENCY_KEY_HEADER)
   return {
     url: target,
     method,
-    headers: { ...Object.fromEntries(headers), ...(key !== null && { [IDEMPOTENCY_KEY_HEADER]: key }) },
+    headers: fieldsOf(headers),
     ...(content !== undefined && { body: content }),
     signal,
     finishPaid,
     ...(maxPrice !== undefined && { maxPrice }),
   }
+}
+
+/** The key stands under the name by which it is looked up. */
+export function fieldsOf(headers: Headers): Record<string, string> {
+  const { [IDEMPOTENCY_KEY_HEADER.toLowerCase()]: key, ...others } = Object.fromEntries(headers)
+  return { ...others, ...(key !== undefined && { [IDEMPOTENCY_KEY_HEADER]: key }) }
 }
 
 /** @throws SvcError `invalid_url` for anything but an absolute http(s) URL without credentials. */

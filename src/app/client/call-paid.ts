@@ -5,11 +5,11 @@ import { isForWindow } from '../../domain/quote-for-display.js'
 import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest, RequestOptions } from './build-request.js'
-import { noSigner, notASubscription, quotesNoWindow, subscriptionRefused } from './client-errors.js'
+import { noSigner, notASubscription, quotesNoWindow, reasonOf, subscriptionRefused } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import type { HttpReply } from './http-exchange.js'
 import { isSoldByTheCall } from './manifest.js'
-import { fewerCalls, purchase } from './purchase.js'
+import { fewerCalls, type PaymentSlot, purchase } from './purchase.js'
 import {
   challengeOf,
   isQuote,
@@ -20,23 +20,33 @@ import {
   unfitRequest,
   type Wanted,
 } from './read-quote.js'
-import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
+import type { ActiveSubscription, Outcome, QuoteResult, Warning } from './result-types.js'
 import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
 import { type Verdict, withKey } from './subscription-keys.js'
+
+/** How a call asks, and what it accepts as the answer where that is no quote. */
+export interface Asking {
+  readonly ask: typeof ask
+  readonly accept: (asked: UnpaidReply) => UnpaidReply
+  readonly slot?: PaymentSlot
+}
+
+const SUCCESSES: Asking = { ask, accept: succeeded }
 
 export async function callPaid(
   request: HttpRequest,
   options: CallOptions,
   settings: Settings,
+  asking = SUCCESSES,
 ): Promise<Outcome> {
   const { keys } = settings
   const tried = new Set<string>()
   let refused: ActiveSubscription | undefined
   let key = keys.keyFor(request)
   for (;;) {
-    if (!settings.signer && key === undefined) throw noSigner(request.url.origin)
-    const { asked, verdict } = await askWith(key, request, options, settings)
-    if (!isQuote(asked.reply)) return { ...succeeded(asked), warnings: fewerCalls(verdict.fewer) }
+    if (!settings.signer && key === undefined && asking === SUCCESSES) throw noSigner(request.url.origin)
+    const { asked, verdict } = await askWith(key, request, options, settings, asking)
+    if (!isQuote(asked.reply)) return { ...asking.accept(asked), warnings: fewerCalls(verdict.fewer) }
     const challenge = challengeOf(asked.reply)
     const resource = resourceIn(challenge)
     refused = verdict.refused ?? refused
@@ -52,7 +62,7 @@ export async function callPaid(
     if (refused) throw subscriptionRefused(request.url.origin, refused, challenge, verdict.fewer)
     const isWindow = key !== undefined || isForWindow(challenge && payableEntry(challenge, settings.network))
     const { method } = asked.request
-    const buying = buy({ ...request, method }, challenge, settings)
+    const buying = buy({ ...request, method }, challenge, settings, asking)
     const bought = await (isWindow ? keys.purchasing(request.url, resource, buying) : buying)
     if (key === undefined || verdict.isElsewhere) return bought
     const message = `${request.url.origin} no longer accepts the subscription key`
@@ -66,11 +76,12 @@ async function askWith(
   request: HttpRequest,
   options: CallOptions,
   settings: Settings,
+  { ask: send }: Asking,
 ): Promise<{ asked: UnpaidReply; verdict: Verdict }> {
   if (key === undefined)
-    return { asked: await ask(settings, request, options, settings.timeoutMs), verdict: {} }
+    return { asked: await send(settings, request, options, settings.timeoutMs), verdict: {} }
   settings.keys.sent(request.url, key)
-  const asked = await ask(settings, withKey(request, key, settings.random), options, settings.timeoutMs)
+  const asked = await send(settings, withKey(request, key, settings.random), options, settings.timeoutMs)
   return { asked, verdict: settings.keys.answered(request.url, key, asked) }
 }
 
@@ -115,7 +126,7 @@ async function boughtWindow(
     return { ...outcome, subscription: newest() ?? outcome.subscription }
   }
   const { method } = asked.request
-  const buying = buy({ ...request, method }, challenge, settings, 'window')
+  const buying = buy({ ...request, method }, challenge, settings, SUCCESSES, 'window')
   return keys.purchasing(request.url, resource, buying)
 }
 
@@ -129,6 +140,7 @@ async function buy(
   request: HttpRequest,
   challenge: PaymentRequired | undefined,
   settings: Settings,
+  { slot }: Asking,
   wanted: Wanted = 'call',
 ): Promise<Outcome> {
   const { signer } = settings
@@ -137,8 +149,21 @@ async function buy(
     ...settings,
     signer,
     wanted,
+    slot,
     deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
   })
+}
+
+export async function quoteCall(
+  request: HttpRequest,
+  options: RequestOptions,
+  settings: Settings,
+): Promise<QuoteResult> {
+  const { reply } = await askBriefly(settings, request, options)
+  const { status } = reply
+  if (status === 402) return { paymentRequired: true, status, requirements: challengeOf(reply) }
+  const reason = status < 400 ? undefined : reasonOf(reply)
+  return { paymentRequired: false, status, ...(reason !== undefined && { reason }) }
 }
 
 /** What a call would cost, and whether it would be paid. */

@@ -100,6 +100,7 @@ export interface Settings {
   readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
   readonly keys: SubscriptionKeys
+  readonly fetchImpl: typeof fetch | undefined
   readonly exchange: Exchange
   /** As `exchange`, but the body of a success is handed over. */
   readonly openExchange: Exchange
@@ -188,6 +189,7 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
     limits: spendingLimits({ ledger, network: network.key, caps, late, random, clock }),
     receipts,
     keys: subscriptionKeys(clock),
+    fetchImpl,
     exchange: exchangeOver(fetchImpl, clock),
     openExchange: exchangeOver(fetchImpl, clock, openReply),
     retry: read.retry,

@@ -5,12 +5,12 @@ import { priceOf } from '../../domain/quote-for-display.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
-import { buyWindow, callPaid, type Estimate, estimateCall } from './call-paid.js'
-import { noSigner, reasonOf } from './client-errors.js'
+import { buyWindow, callPaid, type Estimate, estimateCall, quoteCall } from './call-paid.js'
+import { noSigner } from './client-errors.js'
 import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
 import { manifestOf, manifestUrl } from './manifest.js'
+import { type PayingFetch, payingFetch } from './paying-fetch.js'
 import type { Receipts } from './payments.js'
-import { challengeOf } from './read-quote.js'
 import {
   type ActiveSubscription,
   type CallResult,
@@ -26,9 +26,12 @@ import type { Balance } from './wallet.js'
 export abstract class PayingClient {
   // Private, so that neither JSON nor an inspection of the client shows a key.
   readonly #settings: Settings
+  /** The standard `fetch`, which pays what is asked for within the limits: see {@link PayingFetch}. It needs no `this`. */
+  readonly fetch: PayingFetch
 
   protected constructor(settings: Settings) {
     this.#settings = settings
+    this.fetch = payingFetch(settings)
   }
 
   /** The paying address; `undefined` without a key. */
@@ -66,13 +69,7 @@ export abstract class PayingClient {
    * @throws SvcError `invalid_url`, `invalid_request`, `network_error`, `aborted`
    */
   async quote(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<QuoteResult> {
-    const { reply } = await askBriefly(this.#settings, requestOf(url, body, options), options)
-    const { status } = reply
-    if (status !== 402) {
-      const reason = status < 400 ? undefined : reasonOf(reply)
-      return { paymentRequired: false, status, ...(reason !== undefined && { reason }) }
-    }
-    return { paymentRequired: true, status, requirements: challengeOf(reply) }
+    return quoteCall(requestOf(url, body, options), options, this.#settings)
   }
 
   /**

@@ -70,7 +70,7 @@ export function exchangeOver(
   }
 }
 
-async function wholeReply(response: Response): Promise<HttpReply> {
+export async function wholeReply(response: Response): Promise<HttpReply> {
   const bytes = await readWebBody(response.body, ANSWER_BYTES_MAX)
   return { ...headOf(response), bytes: bytes ?? NO_BYTES, oversized: bytes === undefined }
 }
@@ -82,7 +82,7 @@ export async function openReply(response: Response): Promise<HttpReply> {
 }
 
 /** Everything that comes before the body. */
-function headOf(response: Response): HttpReply {
+export function headOf(response: Response): HttpReply {
   const { status, headers, type, redirected } = response
   const redirect = (status >= 300 && status < 400) || type === 'opaqueredirect' || redirected
   const location = redirect ? (headers.get('location') ?? response.url) : undefined

@@ -39,10 +39,17 @@ export interface PurchaseDeps extends Settings {
   /** @default 'call' */
   readonly wanted?: Wanted
   deliver(request: HttpRequest, payment: SentPayment): Promise<Delivery>
+  readonly slot?: PaymentSlot
 }
 
-/** A payment that is counted and signed, and that has not left this process. */
+/** Has the payment of a call, once it is signed. A call whose slot has one already sends the same one again. */
+export interface PaymentSlot {
+  payment?: ReadyPayment
+}
+
+/** A payment that is counted and signed. */
 interface ReadyPayment extends Pick<Sale, 'selected' | 'begun'> {
+  readonly key: string
   readonly signed: SignedPayment
   readonly reservation: Reservation
   readonly landsUntilMs: number
@@ -58,8 +65,10 @@ export async function purchase(
   challenge: PaymentRequired | undefined,
   deps: PurchaseDeps,
 ): Promise<Outcome> {
-  const ready = await readyPayment(request, challenge, deps)
-  return outcomeOf(request, await sendPayment(request, ready, deps), deps)
+  const { slot = {} } = deps
+  const isResent = slot.payment !== undefined
+  slot.payment ??= await readyPayment(request, challenge, deps)
+  return outcomeOf(request, await sendPayment(request, slot.payment, isResent, deps), deps)
 }
 
 /** Whatever it throws, nothing was sent. */
@@ -77,7 +86,8 @@ async function readyPayment(
   await reservation.attach(signed)
   // A ledger may be slow. The reservation has a payment now, and counts until the chain proves that it cannot land.
   if (request.signal?.aborted) throw new SdkError(abortedUnpaid(request), 'aborted')
-  return { selected, signed, reservation, begun, landsUntilMs: begun.monotonicMs + landsForMs(signed) }
+  const key = request.headers[IDEMPOTENCY_KEY_HEADER] ?? randomId(deps.random)
+  return { key, selected, signed, reservation, begun, landsUntilMs: begun.monotonicMs + landsForMs(signed) }
 }
 
 async function signOrRelease(
@@ -109,10 +119,14 @@ function landsForMs({ firstValid, lastValid }: SignedPayment): number {
 }
 
 /** @throws SvcError `aborted` */
-async function sendPayment(request: HttpRequest, ready: ReadyPayment, deps: PurchaseDeps): Promise<SentOnce> {
-  const { signed, landsUntilMs } = ready
+async function sendPayment(
+  request: HttpRequest,
+  ready: ReadyPayment,
+  isResent: boolean,
+  deps: PurchaseDeps,
+): Promise<SentOnce> {
+  const { key, signed, landsUntilMs } = ready
   const { accepted, challenge } = ready.selected
-  const key = request.headers[IDEMPOTENCY_KEY_HEADER] ?? randomId(deps.random)
   const { txId } = signed
   const lastValid = Number(signed.lastValid)
   const sent = {
@@ -129,10 +143,12 @@ async function sendPayment(request: HttpRequest, ready: ReadyPayment, deps: Purc
   const { method, url } = request
   deps.receipts.sent({ txId, method, url, accepted, lastValid })
   const paid = { ...request, headers, signal: request.finishPaid ? undefined : request.signal }
-  const first = await deps.deliver(paid, { txId, landsUntilMs }).catch(() => {
+  const delivered = await deps.deliver(paid, { txId, landsUntilMs }).catch(() => {
     // Only the caller's own signal ends a delivery without an outcome. The payment may have been sent by then.
     throw aborted(url.origin, { ...sent, charged: 'maybe' })
   })
+  // The end of an earlier call with this payment was in doubt, and a refusal now does not say that it was not charged then.
+  const first = { ...delivered, everLost: delivered.everLost || isResent }
   const proven = await provenDelivery(paid, first, ready, deps)
   const delivery = proven ?? first
   const said = await chargedAfter(request, delivery, ready, deps)

@@ -1,0 +1,219 @@
+/**
+ * The standard `fetch`, over the one path of a purchase. It asks as the caller's own `fetch` would, and returns what is no quote as it
+ * came. A quote is bought as `call` buys it.
+ *
+ * Libraries that take a `fetch` repeat a request whose answer was lost, and know nothing of its payment. So a payment whose end
+ * is in doubt is kept for a while, and the same request sends the same payment again.
+ */
+import { sha512_256 } from '#platform'
+import { toBase64 } from '../../domain/bytes.js'
+import { SdkError, SvcError } from '../../domain/errors.js'
+import { PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
+import type { Clock } from '../../ports/clock.js'
+import { readWebBody } from '../../ports/read-web-body.js'
+import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
+import { fieldsOf, type HttpRequest } from './build-request.js'
+import { type Asking, callPaid } from './call-paid.js'
+import { callFailed } from './client-errors.js'
+import type { Settings } from './client-options.js'
+import { exchangeOver, type HttpReply, headOf, openReply, wholeReply } from './http-exchange.js'
+import type { PaymentSlot } from './purchase.js'
+import { isQuote } from './read-quote.js'
+import { type CallPayment, type CallResult, toldOf } from './result-types.js'
+import { ask, type UnpaidReply } from './send-with-retries.js'
+import { SUBSCRIPTION_HEADER } from './sold-window.js'
+import { streamOf, watchOf } from './stream.js'
+
+/** What a request by `fetch` paid, or sent. */
+export interface FetchPayment extends CallPayment {
+  /** Only where the answer is a failure: the seller says that the payment was not charged. It counts against `maxPerDay` all the same. */
+  readonly charged?: 'no'
+  /** Beside `charged`: the last round in which the payment can land. */
+  readonly lastValid?: number
+}
+
+/** A `Response`, and what was paid for it. The fields beside the standard ones are absent where nothing was paid. */
+export interface PaidResponse
+  extends Response,
+    Partial<Pick<CallResult, 'attempts' | 'replayed' | 'sentTxId' | 'warnings'>> {
+  /** The payment that was signed and accepted; for a replay, the first payment. */
+  readonly payment?: FetchPayment
+}
+
+/**
+ * `fetch` as the standard says, that pays a 402 as `call` does: once, within the caps. An answer that is no quote is returned as it came,
+ * also 4xx and 5xx, and so is a 402 that this client cannot pay. The body is read as it comes.
+ *
+ * @example
+ * const response = await client.fetch('https://agent.example/items/1', { method: 'PUT', body: 'new text' })
+ * console.log(response.status, response.payment?.usd)
+ *
+ * @throws TypeError as `fetch` does, before anything was paid. SvcError as `call` does, where a quote is not paid or the end of its
+ * payment is not known; `body_too_large` for a request of more than 16 MiB. The body's reader gets `stream_broken` and `aborted`.
+ */
+export type PayingFetch = (input: string | URL | Request, init?: RequestInit) => Promise<PaidResponse>
+
+const REQUEST_BYTES_MAX = 16 * 1024 * 1024
+const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304])
+
+export function payingFetch(settings: Settings): PayingFetch {
+  const unfinished = unfinishedPayments(settings.clock)
+  return async (input, init) => {
+    const given = input instanceof Request ? input : undefined
+    // The signal of a new Request would no longer fire once that request is collected.
+    const asked = new Request(input, { ...init, signal: null })
+    const signal = (init?.signal === undefined ? given?.signal : init.signal) ?? undefined
+    const send: typeof fetch = (url, own) => {
+      const sendNow = settings.fetchImpl ?? globalThis.fetch
+      return sendNow(url, { ...(given && setupOf(given)), ...init, ...own })
+    }
+    const request = await requestFrom(asked, init?.body, signal)
+    const { redirect } = asked
+    const asFetch = ({ url, method, headers, body: bytes }: HttpRequest) => {
+      // Node 20 cannot send bytes again where it follows a redirect.
+      const body = bytes instanceof Uint8Array ? new Blob([bytes as Uint8Array<ArrayBuffer>]) : bytes
+      return send(url.href, { method, headers, body, redirect, signal })
+    }
+    if (!/^https?:$/.test(request.url.protocol) || asked.headers.has(PAYMENT_SIGNATURE_HEADER))
+      return asFetch(request)
+
+    let passed: { readonly reply: HttpReply; readonly response: Response } | undefined
+    let last: HttpReply | undefined
+    const open = exchangeOver(send, settings.clock, openReply)
+    const buying: Settings = {
+      ...settings,
+      async exchange(sent, timeoutMs) {
+        const result = await open(sent, timeoutMs)
+        last = result.kind === 'answered' ? result.reply : undefined
+        return result
+      },
+    }
+    const slot = unfinished.take(request)
+    const asking: Asking = {
+      slot,
+      // A call in a window may be counted, so it is repeated under its key, and follows no redirect with it.
+      async ask(deps, sent, options, timeoutMs) {
+        if (SUBSCRIPTION_HEADER in sent.headers) return ask(deps, sent, options, timeoutMs)
+        const response = await asFetch(sent)
+        const head = headOf(response)
+        const reply = isQuote(head) ? await wholeReply(response) : head
+        passed = { reply, response }
+        last = reply
+        return { request: sent, reply, attempts: 1, everLost: false }
+      },
+      accept: answered => (answered.reply === passed?.reply ? answered : followedNowhere(answered)),
+    }
+    let isPaid = false
+    try {
+      const outcome = await callPaid(request, { method: asked.method }, buying, asking)
+      if (outcome.reply === passed?.reply) return passed.response
+      isPaid = outcome.payment !== undefined || outcome.sentTxId !== undefined
+      const { status: _, ...told } = toldOf(outcome)
+      const { reply } = outcome
+      const body = reply.body ? streamOf(outcome, watchOf(request, {}, settings)).body : reply.bytes
+      return responseOf(asked.url, reply, body, told)
+    } catch (error) {
+      if (!(error instanceof SvcError) || !last || last.oversized) throw error
+      if (isUnpayable(error)) return responseOf(asked.url, last, last.bytes, {})
+      const payment = unchargedIn(error)
+      isPaid = payment !== undefined
+      if (!payment || last.status === 402 || last.status !== error.status) throw error
+      return responseOf(asked.url, last, last.bytes, { payment })
+    } finally {
+      if (!isPaid) unfinished.keep(request, slot)
+    }
+  }
+}
+
+/** @throws SvcError `body_too_large`, `aborted` */
+async function requestFrom(
+  asked: Request,
+  given: RequestInit['body'],
+  signal: AbortSignal | undefined,
+): Promise<HttpRequest> {
+  const { method, headers } = asked
+  const url = new URL(asked.url)
+  const reading = typeof given === 'string' ? given : bytesOf(asked)
+  const aborted = `The call to ${url.origin} was aborted; nothing was sent`
+  const body = await unlessAborted(Promise.resolve(reading), signal, aborted)
+  if (body === undefined || body.length > REQUEST_BYTES_MAX) {
+    const message = `A body of more than ${REQUEST_BYTES_MAX} bytes is not kept to be sent with a payment; nothing was sent`
+    throw new SdkError(message, 'body_too_large')
+  }
+  return { url, method, headers: fieldsOf(headers), ...(body.length > 0 && { body }), signal }
+}
+
+/** Firefox has no `body` in a request, and no bodies that are streams. */
+async function bytesOf(asked: Request): Promise<Uint8Array | undefined> {
+  if (asked.body === undefined) return new Uint8Array(await asked.arrayBuffer())
+  return readWebBody(asked.body, REQUEST_BYTES_MAX)
+}
+
+/** What a request says beside its message. A runtime leaves out what it does not have, and refuses to be given it. */
+function setupOf({ cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy }: Request) {
+  const setup = { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy }
+  return Object.fromEntries(Object.entries(setup).filter(([, value]) => value !== undefined))
+}
+
+/** @throws SvcError `call_failed` for a redirect: the key of a window is for the address that was asked. */
+function followedNowhere(answered: UnpaidReply): UnpaidReply {
+  const { reply, request } = answered
+  if (reply.location === undefined && !reply.oversized) return answered
+  throw callFailed(request.url.origin, reply)
+}
+
+/** A 402 that is no x402 quote, or quotes only what this client cannot pay: other versions, networks, schemes. */
+function isUnpayable({ code, detail }: SvcError): boolean {
+  return code === 'unreadable_quote' || (code === 'no_signer' && detail === undefined)
+}
+
+/** The payment of a failure, where its seller says that it was not charged. */
+function unchargedIn({ detail }: SvcError): FetchPayment | undefined {
+  const { charged, txId, amount, lastValid } = (detail ?? {}) as FetchPayment
+  return charged === 'no' ? { txId, amount, charged, lastValid } : undefined
+}
+
+function responseOf(
+  url: string,
+  { status, headers }: HttpReply,
+  body: ReadableStream<Uint8Array> | Uint8Array,
+  told: Partial<PaidResponse>,
+): PaidResponse {
+  const content = NO_BODY.has(status) ? null : (body as ConstructorParameters<typeof Response>[0])
+  const response = new Response(content, { status, headers })
+  Object.defineProperty(response, 'url', { value: url })
+  return Object.assign(response, told)
+}
+
+const KEPT_MS = 10 * 60_000
+const KEPT_MAX = 1_000
+/** What libraries change when they repeat a request. */
+const CHANGES = /^(x-stainless-|trace|baggage$|sentry-|x-b3-|b3$|x-request-id$|x-amzn-trace-id$)/
+
+/** Payments whose end is not known, by their requests. Each is given to one request at a time. */
+function unfinishedPayments(clock: Pick<Clock, 'monotonic'>) {
+  let kept: { readonly name: string; readonly slot: PaymentSlot; readonly untilMs: number }[] = []
+  return {
+    take(request: HttpRequest): PaymentSlot {
+      if (kept.length === 0) return {}
+      const name = nameOf(request)
+      kept = kept.filter(({ untilMs }) => clock.monotonic() < untilMs)
+      const found = kept.find(each => each.name === name)
+      kept = kept.filter(each => each !== found)
+      return found?.slot ?? {}
+    },
+    keep(request: HttpRequest, slot: PaymentSlot): void {
+      if (!slot.payment) return
+      const untilMs = clock.monotonic() + KEPT_MS
+      kept = [...kept, { name: nameOf(request), slot, untilMs }].slice(-KEPT_MAX)
+    },
+  }
+}
+
+/** The same for requests that ask for the same in the same caller's name. */
+function nameOf({ method, url, headers, body = '' }: HttpRequest): string {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const fields = Object.entries(headers).filter(([field]) => !CHANGES.test(field))
+  const named = [method, url.href, toBase64(sha512_256(bytes)), fields]
+  return JSON.stringify(named)
+}

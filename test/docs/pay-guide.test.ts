@@ -1,0 +1,86 @@
+/** The programs that the guide to `client.fetch` shows, as they are there, against an agent of this test. */
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { defineEndpoint } from '../../src/index.js'
+import { ROOT } from '../cli/project-folder.js'
+import { openSeller, type Seller } from '../support/seller.js'
+import { codeBlocks } from './code-blocks.js'
+
+const programs = codeBlocks().filter(({ file }) => file.endsWith('pay-from-what-already-calls.md'))
+const run = promisify(execFile)
+
+let project: string
+beforeAll(() => {
+  project = mkdtempSync(join(tmpdir(), 'svc-pay-guide-'))
+  mkdirSync(join(project, 'node_modules/@svc'), { recursive: true })
+  mkdirSync(join(project, 'node_modules/@anthropic-ai'))
+  symlinkSync(ROOT, join(project, 'node_modules/@svc/sdk'))
+  for (const name of ['openai', '@anthropic-ai/sdk'])
+    symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name))
+})
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+const price = '$0.01'
+const count = defineEndpoint({
+  name: 'count',
+  price,
+  handler: ({ body }) => ({ words: (body as { text: string }).text.split(' ').length }),
+})
+const eventsOf = (...items: readonly object[]) => {
+  const text = items.map(
+    item => `${'type' in item ? `event: ${item.type}\n` : ''}data: ${JSON.stringify(item)}\n\n`,
+  )
+  return new Response(text.join(''), { headers: { 'content-type': 'text/event-stream' } })
+}
+const completions = defineEndpoint({
+  name: 'completions',
+  price,
+  stream: true,
+  handler: () => eventsOf({ choices: [{ index: 0, delta: { content: 'They sing.' } }] }),
+})
+const message = { id: 'm1', type: 'message', role: 'assistant', content: [], usage: {} }
+const messages = defineEndpoint({
+  name: 'messages',
+  price,
+  stream: true,
+  handler: () =>
+    eventsOf(
+      { type: 'message_start', message },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'They sing.' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: {} },
+      { type: 'message_stop' },
+    ),
+})
+
+const shown = [
+  ['a request', 'response.payment', count, '', '200 { words: 3 } 0.01\n'],
+  ['OpenAI’s client', "from 'openai'", completions, '/v1/chat', 'They sing.'],
+  ['Anthropic’s client', 'anthropic-ai', messages, '/v1', 'They sing.'],
+  ['a loop of tools', 'count_words', count, '', 'The tool says {"words":5}\nspent $0.01\n'],
+] as const
+
+it('they are all that the guide shows', () => {
+  expect(programs).toHaveLength(shown.length)
+})
+
+it.each(shown)('%s buys what it shows', async (_, mark, endpoint, basePath, output) => {
+  const seller: Seller = await openSeller([endpoint], { basePath })
+  const { sandbox, url } = seller
+  try {
+    const [program] = programs.filter(({ code }) => code.includes(mark))
+    const code = program!.code.replaceAll('https://agent.example', url)
+    const env = { PATH: process.env.PATH, SVC_SANDBOX: sandbox.url, SVC_MNEMONIC: sandbox.wallet.mnemonic }
+    const ran = run(process.execPath, ['--input-type=module', '-e', code], { cwd: project, env })
+    expect(await ran).toEqual({ stdout: output, stderr: '' })
+    expect(sandbox.balance(sandbox.seller.address).usdc).toBe(10_000n)
+  } finally {
+    await seller.close()
+    await sandbox.close()
+  }
+})

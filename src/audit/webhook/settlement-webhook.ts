@@ -4,7 +4,7 @@
  * journal has every payment.
  */
 import { createHmac } from 'node:crypto'
-import { bulkhead, ExponentialBackoff, handleAll, retry, wrap } from 'cockatiel'
+import type { IPolicy } from 'cockatiel'
 import { exchangeTo } from '#platform'
 import type { WebhookOptions } from '../../app/server/observer-options.js'
 import { SvcError } from '../../domain/errors.js'
@@ -50,21 +50,13 @@ export function settlementWebhook(
     bytesMax: REPLY_BYTES_MAX,
     isEnough: () => true,
   })
-  const again = retry(handleAll, {
-    maxAttempts: attemptsMax - 1,
-    backoff: new ExponentialBackoff({ initialDelay: retryMs, maxDelay: RETRY_MAX_MS }),
-  }).dangerouslyUnref()
-  // The bulkhead is inside the retry: a message that waits for its next attempt takes no place of a message that is sent.
-  const policy = wrap(again, bulkhead(CONNECTIONS_MAX, pendingMax))
   const pending = new Map<SettlementMessage, Promise<void>>()
   const bookings = recentBookings()
   let closing = false
+  let policy: Promise<IPolicy> | undefined
 
   async function post(id: string, body: string): Promise<void> {
-    const headers = {
-      'content-type': 'application/json',
-      ...signedHeaders(key, id, systemClock.now(), body),
-    }
+    const headers = { 'content-type': 'application/json', ...signedHeaders(key, id, systemClock.now(), body) }
     const path = url.pathname + url.search
     const reply = await receiver.send({ method: 'POST', path, headers, body, timeoutMs })
     if ('failed' in reply) throw new Error(`the receiver did not answer: ${reply.failed}`)
@@ -74,7 +66,8 @@ export function settlementWebhook(
   async function deliver(message: SettlementMessage): Promise<void> {
     const body = JSON.stringify(message)
     try {
-      await policy.execute(() => post(message.id, body))
+      policy ??= deliveryPolicy(attemptsMax, retryMs, pendingMax)
+      await (await policy).execute(() => post(message.id, body))
     } catch (err) {
       if (pending.has(message)) lost(message, err)
     }
@@ -105,16 +98,23 @@ export function settlementWebhook(
   }
 }
 
+/** Loaded with the first message, because most sellers have no webhook. */
+async function deliveryPolicy(attemptsMax: number, initialDelay: number, pendingMax: number) {
+  const { bulkhead, ExponentialBackoff, handleAll, retry, wrap } = await import('cockatiel')
+  const backoff = new ExponentialBackoff({ initialDelay, maxDelay: RETRY_MAX_MS })
+  const again = retry(handleAll, { maxAttempts: attemptsMax - 1, backoff }).dangerouslyUnref()
+  // The bulkhead is inside: a message that waits for its next attempt takes no place of a message that is sent.
+  return wrap(again, bulkhead(CONNECTIONS_MAX, pendingMax))
+}
+
 /** The timer keeps the process alive: between two attempts nothing else does. */
 async function settledWithin(graceMs: number, deliveries: readonly Promise<void>[]): Promise<void> {
-  if (deliveries.length === 0) return
   await withTimeout(wakefulClock, graceMs, Promise.all(deliveries)).catch(() => {})
 }
 
 function webhookUrl(text: unknown): URL {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
-  const web = url?.protocol === 'https:' || url?.protocol === 'http:'
-  if (url && web && !url.username && !url.password) return url
+  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password) return url
   // The URL is not quoted: a webhook's URL may itself be a secret.
   throw new SvcError("A webhook's url is an http(s) URL without a user name", 'invalid_options')
 }

@@ -4,13 +4,18 @@
  */
 import { Dice } from './kernel/dice.js'
 import { type LinkFaults, NO_FAULTS } from './kernel/network.js'
+import { type Features, featuresOf } from './pairs.js'
 
 export interface Conditions {
   /** `market`: buyers of our seller. `hoard`: our client, its caps, and a seller that wants more, over days. */
   readonly kind: 'market' | 'hoard'
   readonly replicas: number
-  /** `memory`: one process with its own store. `redis`: replicas over the model of Redis. */
-  readonly store: 'memory' | 'redis'
+  /** `memory`: one process with its own store. `redis`: replicas over the model of Redis. `own`: replicas over a seller's own store. */
+  readonly store: Features['store']
+  readonly agents: Features['agents']
+  readonly deploy: Features['deploy']
+  /** What one act of the episode is about; absent where there is no market. */
+  readonly features: Features | undefined
   readonly onLostResponse: 'release' | 'replay' | undefined
   readonly confirm: 'facilitator' | 'chain'
   readonly hasCredit: boolean
@@ -82,59 +87,69 @@ export function conditionsOf(seed: string): Conditions {
         }
       : NO_FAULTS
   const kind = dice.chance(0.9) ? 'market' : 'hoard'
-  const store = dice.chance(0.75) ? 'redis' : 'memory'
+  dice.chance(0.75)
+  const features = kind === 'market' ? featuresOf(seed) : undefined
+  const store = features?.store ?? 'memory'
+  const isShared = store !== 'memory'
   const replicas = kind === 'hoard' ? 0 : store === 'memory' ? 1 : dice.between(1, 3)
-  const confirm = dice.chance(0.35) ? 'chain' : 'facilitator'
+  dice.chance(0.35)
+  const confirm = features?.confirm ?? 'facilitator'
   return {
     kind,
     replicas,
     store,
-    onLostResponse: dice.pick(['release', 'replay', 'replay', undefined]),
+    agents: features?.agents ?? 'one',
+    deploy: features?.deploy ?? 'none',
+    features,
+    onLostResponse: features === undefined || features.mode === 'none' ? undefined : features.mode,
     confirm,
     hasCredit: dice.chance(0.8),
     perMinute: dice.chance(0.15) ? dice.between(3, 30) : undefined,
     buyers: kind === 'hoard' ? dice.between(1, 2) : dice.between(2, 6),
     actsPerBuyer: kind === 'hoard' ? dice.between(20, 80) : dice.between(3, 12),
     // Dice of their own: the rest of an episode is as it was before windows had a count, and before streams.
-    windowCalls: new Dice(`${seed}/window`).chance(0.5) ? WINDOW_CALLS : undefined,
+    windowCalls: (
+      features?.sold === 'call'
+        ? new Dice(`${seed}/window`).chance(0.5)
+        : features?.sold === 'calls'
+    )
+      ? WINDOW_CALLS
+      : undefined,
     sellsStreams: new Dice(`${seed}/streams`).chance(0.5),
     spanMs: kind === 'hoard' ? 2 * DAY_MS : dice.between(20_000, 240_000),
     links: {
       http: link(0.6, 0.12),
       facilitator: link(0.6, 0.2),
       node: link(0.5, 0.2),
-      store: store === 'redis' ? link(0.5, 0.08) : NO_FAULTS,
+      store: isShared ? link(0.5, 0.08) : NO_FAULTS,
     },
     hangUp: often(0.5, 0.2),
     // What lives in one process's memory dies with it: that is documented, and not what is looked for.
-    death: store === 'redis' ? often(0.5, 0.015) : 0,
+    death: isShared ? often(0.5, 0.015) : 0,
     standstill: often(0.5, 0.015),
-    lateRecord: store === 'redis' ? often(0.4, 0.15) : 0,
+    lateRecord: isShared ? often(0.4, 0.15) : 0,
     ambush: replicas > 1 ? often(0.5, 0.4) : 0,
-    drains: store === 'redis' ? often(0.3, 0.05) : 0,
+    drains: isShared ? often(0.3, 0.05) : 0,
     facilitator: {
       probability: often(0.6, 0.35),
       lies: confirm === 'chain',
       death: often(0.3, 0.02),
     },
-    backup: backupOf(seed, confirm),
+    backup: BACKUPS[features?.facilitators ?? 'one'],
     node: {
       lagRounds: dice.chance(0.5) ? dice.between(1, 12) : 0,
       errors: often(0.4, 0.3),
       foreign: often(0.15, 0.3),
     },
-    skewMs: dice.chance(0.4) ? dice.between(0, 10_800_000) : 0,
+    skewMs: features?.clocks === 'apart' ? dice.between(600_000, 10_800_000) : 0,
   }
 }
 
-/**
- * Dice of its own, as above. What a hostile one says is believed where it is quoted and settles by its word, so it is where the
- * chain has the last word.
- */
-function backupOf(seed: string, confirm: Conditions['confirm']): Conditions['backup'] {
-  const dice = new Dice(`${seed}/facilitators`)
-  if (dice.chance(0.6)) return 'none'
-  return confirm === 'chain' && dice.chance(0.7) ? 'hostile' : 'honest'
+const BACKUPS = { one: 'none', several: 'honest', hostile: 'hostile' } as const
+
+/** How keys are kept, whichever version of a seller is asked. */
+export function promisedMode({ onLostResponse, deploy }: Conditions): Conditions['onLostResponse'] {
+  return deploy === 'mode' ? undefined : onLostResponse
 }
 
 /** Whether a store may not hear in time what a call of a window came to. */

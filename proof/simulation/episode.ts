@@ -2,11 +2,13 @@
 import { CAPS } from './caps.js'
 import { type Conditions, conditionsOf } from './conditions.js'
 import { checkedAtTheEnd } from './invariants/at-the-end.js'
+import type { Dice } from './kernel/dice.js'
 import type { Strike } from './kernel/fate.js'
 import { quiet } from './machine.js'
-import { ACTS, type ActKind, HOARD_ACTS } from './parties/acts.js'
+import { ACTS, type Act, type ActKind, HOARD_ACTS } from './parties/acts.js'
 import { Buyer } from './parties/buyer.js'
 import { HOSTILE_HOST, hostileSeller } from './parties/hostile-seller.js'
+import { paired } from './parties/paired.js'
 import type { Violation } from './world/truth.js'
 import { World } from './world/world.js'
 
@@ -28,6 +30,8 @@ export interface Episode {
   readonly strikes: readonly Strike[]
   readonly acts: readonly string[]
   readonly finals: Readonly<Record<string, number>>
+  /** Pairs of features that met in a call. */
+  readonly met: readonly string[]
 }
 
 /** Longer than the most patient client waits, again and again. */
@@ -40,6 +44,11 @@ const KINDS = (Object.keys(ACTS) as ActKind[]).flatMap(kind => Array<ActKind>(WE
 
 /** Enough for one call of the cheapest endpoint: of many payments at once, one lands. */
 const POOR = { microAlgos: 1_000_000n, usdc: 15_000n }
+
+/** Buyers of an episode who act out its row of features: the second one when all trouble is over. */
+const PAIRED = 2
+/** Within so long the second one begins. */
+const CALM_MS = 30_000
 
 export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<Episode> {
   const conditions = conditionsOf(seed)
@@ -67,6 +76,7 @@ export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<E
       strikes: world.fate.strikes,
       acts,
       finals,
+      met: world.met,
     }
   })
 }
@@ -76,6 +86,22 @@ function begin(world: World, only: ReadonlySet<string> | undefined) {
   const { conditions, timeline, fate } = world
   const acts: string[] = []
   const buyers: Buyer[] = []
+  const schedule = (buyer: Buyer, act: string, dice: Dice, perform: Act, fromMs = 0) => {
+    if (only && !only.has(act)) return
+    acts.push(act)
+    const isLate = fromMs > 0
+    // It is waited for, too.
+    if (isLate) world.acting++
+    timeline.after(fromMs + dice.between(0, isLate ? CALM_MS : conditions.spanMs), () => {
+      world.trace(`${buyer.name} begins ${act}: ${perform.name}`)
+      if (!isLate) world.acting++
+      perform({ world, buyer, act, dice })
+        .catch(error => world.truth.violated('the-simulation-works', `${act}: ${error?.stack ?? error}`))
+        .finally(() => world.acting--)
+      if (fate.strike(`${act}.drain`, conditions.drains, timeline.nowMs))
+        world.seller.drain(dice.between(0, conditions.replicas - 1))
+    })
+  }
   for (let who = 1; who <= conditions.buyers; who++) {
     const name = `buyer${who}`
     const hosts = { [HOSTILE_HOST]: hostileSeller(world, fate.dice('hostile')) }
@@ -84,21 +110,12 @@ function begin(world: World, only: ReadonlySet<string> | undefined) {
     world.fund(name, fate.dice(`${name}.poor`).chance(0.2) ? POOR : undefined)
     for (let at = 1; at <= conditions.actsPerBuyer; at++) {
       const act = `act${who}.${at}`
-      if (only && !only.has(act)) continue
-      acts.push(act)
       const dice = fate.dice(act)
       const kind = dice.pick(KINDS)
-      const perform = conditions.kind === 'hoard' ? HOARD_ACTS.shop : ACTS[kind]
-      timeline.after(dice.between(0, conditions.spanMs), () => {
-        world.trace(`${name} begins ${act}: ${kind}`)
-        world.acting++
-        perform({ world, buyer, act, dice })
-          .catch(error => world.truth.violated('the-simulation-works', `${act}: ${error?.stack ?? error}`))
-          .finally(() => world.acting--)
-        if (fate.strike(`${act}.drain`, conditions.drains, timeline.nowMs))
-          world.seller.drain(dice.between(0, conditions.replicas - 1))
-      })
+      schedule(buyer, act, dice, conditions.kind === 'hoard' ? HOARD_ACTS.shop : ACTS[kind])
     }
+    if (conditions.features && who <= PAIRED)
+      schedule(buyer, `pair${who}`, fate.dice(`pair${who}`), paired, who === 1 ? 0 : conditions.spanMs)
   }
   return { acts, buyers }
 }

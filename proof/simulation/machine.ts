@@ -8,6 +8,9 @@ export interface Machine {
   nowMs: () => number
 }
 
+/** The MCP library keeps a connection awake by an interval, which does nothing for one request. It never comes due here. */
+const NEVER = { unref() {}, ref() {} }
+
 export async function quiet<T>(run: (machine: Machine) => Promise<T>): Promise<T> {
   const real = {
     now: Date.now,
@@ -23,7 +26,7 @@ export async function quiet<T>(run: (machine: Machine) => Promise<T>): Promise<T
   Date.now = () => EPOCH_MS + machine.nowMs()
   performance.now = () => machine.nowMs()
   Math.random = refused('Math.random')
-  Object.assign(globalThis, { setTimeout: refused('setTimeout'), setInterval: refused('setInterval') })
+  Object.assign(globalThis, { setTimeout: refused('setTimeout'), setInterval: () => NEVER })
   try {
     return await run(machine)
   } finally {

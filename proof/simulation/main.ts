@@ -3,19 +3,22 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { episode } from './episode.js'
 import { INVARIANTS, type Invariant } from './invariants/names.js'
+import { MetPairs } from './pairs.js'
 import { type Failure, smallest } from './shrink.js'
 
 const USAGE = `npm run simulate -- [options]
 
   --seed n       the first seed                             (default 1)
-  --seeds n      how many episodes, each of the next seed   (default 200)
+  --seeds n      how many episodes, each of the next seed   (default 300)
   --calls n      stop after so many calls instead
   --minutes n    stop after so many minutes instead
   --keep-going   list every seed that fails, instead of looking into the first
+  --matrix       show how often each pair of features met
   --replay file  show a failure that was found, step by step`
 
 const SAY_EVERY_MS = 2_000
-const SEEDS = 200
+const SEEDS = 300
+const MISSING_SHOWN = 10
 
 const { values } = parseArgs({
   options: {
@@ -25,6 +28,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     'keep-going': { type: 'boolean', default: false },
     replay: { type: 'string' },
+    matrix: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -42,6 +46,7 @@ async function simulate(): Promise<void> {
   const untilMs = startedMs + numberOf('minutes', values.minutes, Number.POSITIVE_INFINITY) * 60_000
   const sum = { episodes: 0, calls: 0, requests: 0, charges: 0, faults: 0, failures: 0 }
   const finals = new Map<string, number>()
+  const met = new MetPairs()
   const rate = () => Math.round(sum.calls / ((performance.now() - startedMs) / 1_000))
   const say = () =>
     console.log(
@@ -59,6 +64,7 @@ async function simulate(): Promise<void> {
     sum.requests += ended.requests
     sum.charges += ended.charges
     sum.faults += ended.strikes.length
+    met.add(ended.met)
     for (const [final, count] of Object.entries(ended.finals))
       finals.set(final, (finals.get(final) ?? 0) + count)
     const violation = ended.violations[0]
@@ -77,6 +83,10 @@ async function simulate(): Promise<void> {
     .sort(([, one], [, other]) => other - one)
     .map(([final, count]) => `${final} ${count}`)
   console.log(`how calls ended: ${ends.join(', ')}`)
+  console.log(`pairs of features that met: ${met.count} of ${met.all.size}`)
+  for (const pair of met.missing.slice(0, values.matrix ? Infinity : MISSING_SHOWN))
+    console.log(`  not yet: ${pair}`)
+  if (values.matrix) console.log(`\n${met.matrix()}\n`)
   console.log(sum.failures === 0 ? 'no invariant was violated' : `${sum.failures} seeds failed`)
 }
 

@@ -228,7 +228,7 @@ describe('an answer was lost:', () => {
 describe('a code that speaks of money', () => {
   const OTHER = 'A'.repeat(52)
   const cases: [string, 'no' | 'maybe' | 'yes', number, Script][] = [
-    ['payment_spent of this payment', 'yes', 1, naming(409, 'payment_spent')],
+    ['payment_spent of this payment, which has not landed', 'maybe', 1, naming(409, 'payment_spent')],
     ['payment_spent of another', 'maybe', 1, () => failure(409, 'payment_spent', {}, { txId: OTHER })],
     ['payment_spent of none', 'maybe', 1, () => failure(409, 'payment_spent')],
     ['payment_spent, thrown as a 500', 'maybe', 3, () => failure(500, 'payment_spent')],

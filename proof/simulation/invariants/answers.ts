@@ -4,6 +4,7 @@ import { decodeAnswerHeader } from '../../../src/domain/x402.js'
 import type { Ledger } from '../../../src/sandbox/ledger.js'
 import type { Conditions } from '../conditions.js'
 import { EPOCH_MS } from '../kernel/process.js'
+import { termsAfter } from '../world/agents.js'
 import { type Asking, headerOf, type Truth, type Window } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import type { World } from '../world/world.js'
@@ -19,7 +20,12 @@ export function checkReply(world: World, asking: Asking, reply: WireReply): void
 }
 
 /** A window's key comes with the answer that sold it; and with the refusal that says that this answer was not kept. */
-function learnWindow({ truth, ledger }: World, { act }: Asking, reply: WireReply, skewMs: number): void {
+function learnWindow(
+  { truth, ledger }: World,
+  { act, endpoint }: Asking,
+  reply: WireReply,
+  skewMs: number,
+): void {
   const key = headerOf(reply, 'x-svc-subscription')
   if (key === undefined) return
   const receipt = decodeAnswerHeader(headerOf(reply, 'payment-response') ?? '')
@@ -27,7 +33,7 @@ function learnWindow({ truth, ledger }: World, { act }: Asking, reply: WireReply
   if (!ledger.landed(txId))
     truth.violated('no-answer-without-payment', `${act} got a window's key for ${txId}, which has not landed`)
   const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '') - skewMs
-  truth.windows.set(key, { txId, expiresAtMs, runs: truth.windows.get(key)?.runs ?? new Set() })
+  truth.windows.set(key, { txId, endpoint, expiresAtMs, runs: truth.windows.get(key)?.runs ?? new Set() })
 }
 
 function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireReply): void {
@@ -40,6 +46,8 @@ function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireRe
     const sold = window === undefined ? undefined : truth.windows.get(window)
     if (!sold || !ledger.landed(sold.txId))
       truth.violated('no-answer-without-payment', `${act} got run ${run.id} for nothing`)
+    if (sold && run.endpoint !== sold.endpoint)
+      truth.violated('windows-open-their-own', `${act} got ${run.endpoint} by a window of ${sold.endpoint}`)
     sold?.runs.add(run.id)
     return
   }
@@ -78,7 +86,7 @@ export function isWindowOpen({ expiresAtMs }: Window, atMs: number): boolean {
 function checkWindow({ truth, conditions }: World, asking: Asking): void {
   const { act, window, endpoint, atMs, payment } = asking
   const sold = window === undefined || payment ? undefined : truth.windows.get(window)
-  if (!sold || endpoint !== 'feed' || !isWindowOpen(sold, atMs)) return
+  if (!sold || endpoint !== sold.endpoint || !isWindowOpen(sold, atMs)) return
   if (mayBeUsedUp(truth, conditions, window!, asking)) return
   truth.violated('windows-hold', `${act} was quoted in a window that it had paid for with ${sold.txId}`)
 }
@@ -89,26 +97,29 @@ const GIVEN_BACK_MS = 300_000
 /** Whether as many calls were asked for in this window as it has. Those that were told of a failure long ago do not count. */
 export function mayBeUsedUp(
   truth: Truth,
-  { windowCalls }: Conditions,
+  conditions: Conditions,
   window: string,
   asking: Pick<Asking, 'atMs'>,
 ): boolean {
-  if (windowCalls === undefined) return false
+  const fewest = Math.min(
+    ...[false, true].map(isNew => termsAfter(conditions, isNew).windowCalls ?? Infinity),
+  )
+  if (fewest === Infinity) return false
   const others = truth.askings.filter(
     other =>
       other.window === window &&
       other !== asking &&
       !(other.reply && other.reply.status >= 400 && other.atMs + GIVEN_BACK_MS <= asking.atMs),
   )
-  return others.length >= windowCalls - 1
+  return others.length >= fewest - 1
 }
 
 /** What a process has not told the store when it dies, stands still or is cut off is the buyer's: see docs/storage.md. */
 function checkCount({ truth, conditions, mayForgetCalls }: World, window: string): void {
-  const { windowCalls } = conditions
+  const most = Math.max(...[false, true].map(isNew => termsAfter(conditions, isNew).windowCalls ?? Infinity))
   const runs = truth.windows.get(window)?.runs.size ?? 0
-  if (windowCalls !== undefined && !mayForgetCalls && runs > windowCalls - 1)
-    truth.violated('window-calls-counted', `a window of ${windowCalls} calls delivered ${runs + 1}`)
+  if (!mayForgetCalls && runs > most - 1)
+    truth.violated('window-calls-counted', `a window of ${most} calls delivered ${runs + 1}`)
 }
 
 /** An answer that says nothing about money, where the call that it answers settled. */

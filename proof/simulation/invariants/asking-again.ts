@@ -1,11 +1,11 @@
 /** Everything that was paid or promised, asked for once more. */
 
-import { RANDOM_KEY_LENGTH_MIN } from '../../../src/app/charge/owners.js'
-import type { Conditions } from '../conditions.js'
-import { presented, proofOf } from '../parties/acts.js'
+import { RANDOM_KEY_LENGTH_MIN } from '../caps.js'
+import { promisedMode } from '../conditions.js'
+import { proofOf } from '../parties/acts.js'
 import { Buyer } from '../parties/buyer.js'
 import { keyOf } from '../world/accounts.js'
-import type { Work } from '../world/seller.js'
+import { originOf, type Work } from '../world/agents.js'
 import type { Asking } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
@@ -22,7 +22,7 @@ const ASKING_AGAIN_MS = 120_000
  * else's payment, or under another key, may hear that it is in use until its own caller has asked: so they ask twice.
  */
 export async function askedAgain(world: World): Promise<void> {
-  const { truth, conditions } = world
+  const { truth } = world
   const last = new Map<string, Asking>()
   for (const asking of truth.askings) {
     if (asking.payment)
@@ -42,7 +42,7 @@ export async function askedAgain(world: World): Promise<void> {
     // What was recorded under a key that can be guessed is opened by nobody once it can land no more: it expires.
     if (truth.askings.some(other => other.payment?.txId === txId && isGuessable(other.key))) continue
     if (!isOpen(reply)) checkAgain(world, asking, reply!)
-    else if (!opensNoWindow(conditions, asking))
+    else if (!opensNoWindow(world, asking))
       truth.violated(
         'ends-decided',
         `${asking.act} asked again for ${asking.payment!.txId} and got ${reply?.status} ${reply && codeIn(reply)}`,
@@ -60,7 +60,7 @@ async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
     const work = { act: 'auditor', does: 'return' } as const
     const headers = { 'x-svc-subscription': window }
     let reply: WireReply | undefined
-    world.http(auditor.process, 'auditor', workRequest('feed', work, headers, auditor.address)).then(
+    world.http(auditor.process, 'auditor', workRequest(sold.endpoint, work, headers, auditor.address)).then(
       given => {
         reply = given
       },
@@ -74,20 +74,22 @@ async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
 
 async function repeated(world: World, auditor: Buyer, asking: Asking): Promise<WireReply | undefined> {
   const { timeline } = world
-  const stage = { world, buyer: auditor, act: asking.act }
-  const presenting = {
-    header: asking.header!,
-    key: asking.key,
-    door: asking.isMessage ? 'a2a' : 'http',
-    proof: proofFor(world, auditor, asking),
-  } as const
+  const { 'sign-in-with-x': _, ...headers } = asking.request.headers
+  const proof = proofFor(world, auditor, asking)
+  const request = {
+    ...asking.request,
+    // What the caller said that the host is may be no host.
+    host: new URL(originOf(asking.endpoint)).host,
+    headers: { ...headers, ...(proof !== undefined && { 'sign-in-with-x': proof }) },
+  }
   let reply: WireReply | undefined
   const ask = async () => {
     reply = undefined
-    presented(stage, asking.endpoint, JSON.parse(asking.body) as Work, presenting, asking.address).then(
+    world.http(auditor.process, asking.act, request).then(
       given => {
         reply = given
       },
+      () => {},
     )
     await timeline.run(timeline.nowMs + ASKING_AGAIN_MS, () => reply !== undefined)
   }
@@ -101,20 +103,38 @@ async function repeated(world: World, auditor: Buyer, asking: Asking): Promise<W
 }
 
 /** Of the payer, whoever asked. A seller whose clock is minutes off refuses each proof. */
-function proofFor(world: World, { process }: Buyer, { payment }: Asking): string | undefined {
+function proofFor(world: World, { process }: Buyer, { payment, endpoint }: Asking): string | undefined {
   const { skewMs, buyers } = world.conditions
+  const name = nameOf(buyers, payment!.payer)
+  return skewMs > 0 || name === undefined
+    ? undefined
+    : proofOf({ name, process }, payment!, { origin: originOf(endpoint) })
+}
+
+function nameOf(buyers: number, payer: string): string | undefined {
   const names = Array.from({ length: buyers }, (_, at) => `buyer${at + 1}`)
-  const name = names.find(each => keyOf(each).address === payment!.payer)
-  return skewMs > 0 || name === undefined ? undefined : proofOf({ name, process }, payment!)
+  return names.find(each => keyOf(each).address === payer)
+}
+
+/** Whether this payer signs with one key of its own: others cannot prove themselves here. */
+function isPlain({ conditions }: World, payer: string): boolean {
+  return nameOf(conditions.buyers, payer) !== undefined
 }
 
 /**
  * Who asks has neither a proof, because the seller's clock is off, nor a random key that counts. An address opens no window, so the
  * record waits for its own end.
  */
-function opensNoWindow({ onLostResponse, skewMs }: Conditions, { endpoint, key }: Asking): boolean {
-  return endpoint === 'feed' && (key === undefined || onLostResponse === undefined) && skewMs > 0
+function opensNoWindow(world: World, { endpoint, key, payment }: Asking): boolean {
+  const { skewMs } = world.conditions
+  if (!WINDOWS.has(endpoint)) return false
+  return (
+    (key === undefined || promisedMode(world.conditions) === undefined) &&
+    (skewMs > 0 || !isPlain(world, payment!.payer))
+  )
 }
+
+const WINDOWS: ReadonlySet<string> = new Set(['feed', 'vault', 'sister/feed'])
 
 function isOpen(reply: WireReply | undefined): boolean {
   return reply === undefined || OPEN_CODES.includes(codeIn(reply) ?? '')
@@ -126,7 +146,9 @@ function codeIn({ body }: WireReply): string | undefined {
 
 const OPEN_CODES = ['idempotency_in_progress', 'payment_in_use', 'settlement_unknown', 'store_unavailable']
 
-function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply: WireReply): void {
+function checkAgain(world: World, asking: Asking, reply: WireReply): void {
+  const { truth, ledger } = world
+  const onLostResponse = promisedMode(world.conditions)
   const { payment, key, act, endpoint } = asking
   const txId = payment!.txId
   const code = codeIn(reply)
@@ -138,7 +160,7 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
     run => run.txId === txId && run.endpoint === endpoint && run.act === asked,
   )
   if (!isOurs || isGuessable(key)) return
-  if (opensNoWindow(conditions, asking)) return
+  if (opensNoWindow(world, asking)) return
   // Presented under several keys, or with several bodies: the answer is kept for one of them.
   const others = truth.askings.filter(other => other.payment?.txId === txId)
   if (others.some(other => other.key !== key || other.body !== asking.body || other.endpoint !== endpoint))
@@ -151,7 +173,7 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
   )
   // Kept ten minutes longer where no key keeps it for its window.
   const isForgotten =
-    conditions.onLostResponse === undefined &&
+    onLostResponse === undefined &&
     (truth.calls.some(each => each.txId === txId && each.final === 'replayed') ||
       // The call that found it landed may have died with its answer.
       truth.resolves.some(each => each.txId === txId && each.verdict === 'found'))
@@ -160,7 +182,7 @@ function checkAgain({ truth, ledger, conditions }: World, asking: Asking, reply:
       'answer-can-be-had',
       `${act} paid ${txId}, its call stopped, and asking again got ${reply.status} ${code}`,
     )
-  const hasKey = key !== undefined && conditions.onLostResponse !== undefined
-  if (hasKey && conditions.onLostResponse === 'replay')
+  const hasKey = key !== undefined && onLostResponse !== undefined
+  if (hasKey && onLostResponse === 'replay')
     truth.violated('answer-can-be-had', `${act} paid ${txId} under a key and got ${reply.status} ${code}`)
 }

@@ -2,7 +2,8 @@
 
 import { reportsCharge } from '../../../src/domain/income-bookings.js'
 import { OUTCOMES } from '../../../src/domain/machines/charge.machine.js'
-import type { EndedCall } from '../../../src/ports/call-observer.js'
+import type { EndedCall } from '../../../src/index.js'
+import { promisedMode } from '../conditions.js'
 import type { Buyer } from '../parties/buyer.js'
 import type { Recorded, Truth } from '../world/truth.js'
 import type { World } from '../world/world.js'
@@ -56,7 +57,8 @@ function isBroughtAgain(truth: Truth, { id, path }: EndedCall, { txId, appliedMs
 }
 
 function keysChargedOnce({ truth, conditions, ledger }: World): void {
-  if (conditions.onLostResponse === undefined) return
+  const mode = promisedMode(conditions)
+  if (mode === undefined) return
   const charged = new Map<string, Set<string>>()
   for (const { key, endpoint, payment, body } of truth.askings) {
     if (key === undefined || !payment || !ledger.landed(payment.txId) || truth.byPayer.has(payment.txId))
@@ -70,7 +72,7 @@ function keysChargedOnce({ truth, conditions, ledger }: World): void {
     if (txIds.size < 2) continue
     // The specification's row: in release mode an answer that was seen to be lost frees its key.
     const lost = truth.askings.some(({ isLost, payment }) => isLost && payment && txIds.has(payment.txId))
-    if (conditions.onLostResponse === 'release' && lost) continue
+    if (mode === 'release' && lost) continue
     truth.violated('key-charged-once', `${name} was charged ${txIds.size} times: ${[...txIds].join(' ')}`)
   }
 }

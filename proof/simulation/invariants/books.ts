@@ -3,7 +3,7 @@ import type { Finding } from '../../../src/audit/reconciliation/findings.js'
 import type { IncomingTransfers, Transfer } from '../../../src/audit/reconciliation/incoming-transfers.js'
 import { reconcileJournal } from '../../../src/audit/reconciliation/reconcile-journal.js'
 import { USDC_ASSET_ID } from '../../../src/domain/network.js'
-import { ENDPOINTS } from '../world/seller.js'
+import { ENDPOINTS } from '../world/agents.js'
 import type { World } from '../world/world.js'
 
 /** What an audit finds where the call that charged died before it wrote its line. */

@@ -10,6 +10,7 @@ export const INVARIANTS = {
   'the-right-answer': 'An answer is the one of the run that was paid for, and of what was asked.',
   'one-answer-a-payment': 'No two runs are delivered for one payment.',
   'windows-hold': 'A window that was sold opens its endpoint until its time or its calls end.',
+  'windows-open-their-own': 'A window opens the endpoint that it was sold for, and no other.',
   'window-calls-counted': 'A window delivers no more calls than were sold with it.',
   'charged-is-told': 'An answer to a call that settled says so, or carries what was paid for.',
   'not-quoted-again': 'A payment that landed is never answered with a quote at the endpoint that it was for.',

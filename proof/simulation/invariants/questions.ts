@@ -1,5 +1,5 @@
 /** What a seller's processes ask facilitators and the node, and whether they may: of whom, how often, and on whose word. */
-import type { EndedCall } from '../../../src/ports/call-observer.js'
+import type { EndedCall } from '../../../src/index.js'
 import type { Process } from '../kernel/process.js'
 import { keyOf } from '../world/accounts.js'
 import type { World } from '../world/world.js'

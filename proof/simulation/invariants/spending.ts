@@ -1,6 +1,5 @@
 /** What clients paid, against what they count and what they were allowed. */
-import { usdToBaseUnits } from '../../../src/domain/money.js'
-import { CAPS } from '../caps.js'
+import { CAPS_BASE_UNITS } from '../caps.js'
 import type { Buyer } from '../parties/buyer.js'
 import type { World } from '../world/world.js'
 
@@ -41,7 +40,7 @@ const DAY_SECONDS = 86_400
 /** Whatever a seller says, and whenever it submits: by what has landed. */
 export function capsHold({ truth, ledger, conditions }: World, buyers: readonly Buyer[]): void {
   if (conditions.kind !== 'hoard') return
-  const [maxPrice, maxPerDay] = [usdToBaseUnits(CAPS.maxPrice), usdToBaseUnits(CAPS.maxPerDay)]
+  const { maxPrice, maxPerDay } = CAPS_BASE_UNITS
   for (const { name, signer, sent } of buyers) {
     for (const [key, txIds] of sent) {
       const landed = [...txIds].filter(txId => ledger.landed(txId) !== undefined)

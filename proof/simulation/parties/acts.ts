@@ -1,6 +1,5 @@
 /** What buyers do, honest ones and others. Each act is a little story of its own, rolled from its name. */
-import { RANDOM_KEY_LENGTH_MIN } from '../../../src/app/charge/owners.js'
-import { SvcError } from '../../../src/domain/errors.js'
+
 import { networkIdsOf, TESTNET } from '../../../src/domain/network.js'
 import { proofBytes } from '../../../src/domain/sign-in-with-x.js'
 import {
@@ -9,12 +8,14 @@ import {
   type PaymentRequired,
   type PaymentRequirements,
 } from '../../../src/domain/x402.js'
+import { SvcError } from '../../../src/index.js'
 import type { SignedPayment } from '../../../src/ports/payment-signer.js'
 import { sleep } from '../../../src/ports/timeouts-and-aborts.js'
+import { RANDOM_KEY_LENGTH_MIN } from '../caps.js'
 import type { Dice } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { keyOf } from '../world/accounts.js'
-import { type EndpointName, ORIGIN, type Tale, type Work } from '../world/seller.js'
+import { type EndpointName, ORIGIN, type Tale, type Work } from '../world/agents.js'
 import { headerOf } from '../world/truth.js'
 import { HangUp, type WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
@@ -29,7 +30,7 @@ export interface Stage {
   readonly dice: Dice
 }
 
-type Act = (stage: Stage) => Promise<void>
+export type Act = (stage: Stage) => Promise<void>
 
 /** Handlers that answer, mostly; and how long they take: at once, some seconds, longer than they may. */
 export function workOf({ act, dice, world }: Stage): Work {
@@ -232,17 +233,21 @@ function randomKey(act: string): string {
 }
 
 /** As the buyer's clock has it: a seller whose clock is minutes off refuses it. */
-export function proofOf(buyer: Pick<Buyer, 'name' | 'process'>, { txId }: { readonly txId: string }): string {
+export function proofOf(
+  buyer: Pick<Buyer, 'name' | 'process'>,
+  { txId }: { readonly txId: string },
+  { origin = ORIGIN, agoMs = 0 } = {},
+): string {
   const { address, sign } = keyOf(buyer.name)
   const unsigned = {
-    domain: new URL(ORIGIN).host,
+    domain: new URL(origin).host,
     address,
-    uri: ORIGIN,
+    uri: origin,
     version: '1',
     chainId: TESTNET.caip2,
     type: 'ed25519',
     nonce: 'nonceOfTheBuyers',
-    issuedAt: new Date(buyer.process.clock.now()).toISOString(),
+    issuedAt: new Date(buyer.process.clock.now() - agoMs).toISOString(),
     requestId: txId,
   } as const
   const signature = Buffer.from(sign(proofBytes(unsigned))).toString('base64')

@@ -2,13 +2,13 @@
 
 import { algodClient } from '../../../src/adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../../src/adapters/algorand/payment-signer.js'
-import { memorySpendLedger } from '../../../src/adapters/memory/spend-ledger.js'
 import { PayingClient } from '../../../src/app/client/client.js'
 import { type ClientOptions, type Settings, settingsOver } from '../../../src/app/client/client-options.js'
+import type { SpendLedger } from '../../../src/client.js'
+import { memorySpendLedger } from '../../../src/client.js'
 import { TESTNET } from '../../../src/domain/network.js'
 import { decodeAnswerHeader } from '../../../src/domain/x402.js'
-import type { PaymentSigner } from '../../../src/ports/payment-signer.js'
-import type { SpendLedger } from '../../../src/ports/spend-ledger.js'
+import type { ByteSigner, PaymentSigner } from '../../../src/ports/payment-signer.js'
 import { seededRandom } from '../kernel/dice.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from '../world/accounts.js'
@@ -33,6 +33,8 @@ export class Buyer {
   readonly address: string
   readonly process: Process
   readonly signer: PaymentSigner
+  /** What signs with another key of this buyer's. */
+  readonly signerFor: (key: ByteSigner) => PaymentSigner
   readonly client: PayingClient
   readonly ledger: SpendLedger
   /** The ids of the payments that each call sent, by its idempotency key. */
@@ -57,7 +59,8 @@ export class Buyer {
       url: 'https://node.example',
       exchange: () => world.node.exchangeFor(this.process),
     })
-    this.signer = algorandPaymentSigner({ key: keyOf(name), network: TESTNET, algod, clock, random })
+    this.signerFor = key => algorandPaymentSigner({ key, network: TESTNET, algod, clock, random })
+    this.signer = this.signerFor(keyOf(name))
     this.ledger = memorySpendLedger(clock)
     const fetchImpl = (url: string | URL | Request, init: RequestInit = {}) =>
       this.#fetch(new URL(String(url)), init, hosts)

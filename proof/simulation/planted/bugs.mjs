@@ -314,6 +314,40 @@ export const ONCE_THERE = [
       },
     ],
   },
+  {
+    name: 'owner-without-handle',
+    says: 'What is kept belongs to the seller’s address, so a window of one agent opens its sister’s endpoint of the same name.',
+    edits: [
+      {
+        file: OWNERS,
+        find: 'agent: JSON.stringify([caip2, payTo, handle]),',
+        replace: 'agent: JSON.stringify([caip2, payTo, handle && 0]),',
+      },
+    ],
+  },
+  {
+    name: 'owner-with-price',
+    says: 'What is kept belongs to the price as well, so a deploy that changes it loses answers and windows.',
+    edits: [
+      {
+        file: 'src/app/server/endpoint-entries.ts',
+        find: 'return { owner: endpointOwner(owner, soldAs), soldAs }',
+        replace:
+          'return { owner: endpointOwner(owner, soldAs + String(def.subscription?.price ?? def.price)), soldAs }',
+      },
+    ],
+  },
+  {
+    name: 'spent-is-charged',
+    says: 'The client reports a payment as charged because the seller says that it is spent, though it never landed.',
+    edits: [
+      {
+        file: 'src/app/client/charge-evidence.ts',
+        find: "new Set(['answer_not_written', 'answer_not_kept'])",
+        replace: "new Set(['payment_spent', 'answer_not_written', 'answer_not_kept'])",
+      },
+    ],
+  },
 ]
 
 /** @type {readonly Bug[]} */
@@ -449,6 +483,22 @@ export const MADE_UP = [
         find: '  const verification = await deps.facilitator.verify(payload!, call.terms.requirements!, read?.sponsor)\n',
         replace:
           "  const ask = () => deps.facilitator.verify(payload!, call.terms.requirements!, read?.sponsor)\n  let verification = await ask()\n  if (verification.verdict === 'unreachable') verification = await ask()\n",
+      },
+    ],
+  },
+  {
+    name: 'window-opens-any',
+    says: 'A window’s key opens any endpoint that sells windows.',
+    edits: [
+      {
+        file: OWNERS,
+        find: "return sha256(JSON.stringify(['window', endpointOwner, key]))",
+        replace: "return sha256(JSON.stringify(['window', endpointOwner && 0, key]))",
+      },
+      {
+        file: 'src/app/charge/effects/entitle.ts',
+        find: 'if (record?.endpoint !== call.endpoint.soldAs) return undefined',
+        replace: 'if (record === undefined) return undefined',
       },
     ],
   },

@@ -1,48 +1,25 @@
 /** A seller: one agent, served by replicas that come and go. */
 import type { RequestListener } from 'node:http'
 import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
+import { fetchHandler } from '../../../src/adapters/http/fetch-handler.js'
 import { koaHost } from '../../../src/adapters/http/koa-app.js'
+// Loaded before an episode: a file that is read meanwhile would take no simulated time.
+import '../../../src/adapters/mcp/tool-server.js'
 import { assemble } from '../../../src/app/server/assemble.js'
 import { createDrain, type Drain } from '../../../src/app/server/drain.js'
 import type { ServerOptions } from '../../../src/app/server/server-options.js'
 import { settingsOf } from '../../../src/app/server/settings-from-options.js'
 import { auditOf } from '../../../src/audit/observe-calls.js'
-import {
-  type AgentDef,
-  defineAgent,
-  defineEndpoint,
-  type HandlerContext,
-  SvcError,
-} from '../../../src/index.js'
 import { sleep } from '../../../src/ports/timeouts-and-aborts.js'
 import { seededRandom } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from './accounts.js'
+import { ANSWER_BYTES_MAX, agentOf, SISTER, termsAfter } from './agents.js'
+import { fetched } from './fetch-wire.js'
 import { ownStores, type StoresFor, sharedStores } from './stores.js'
 import { type HangUp, received, type WireReply, type WireRequest } from './wire.js'
 import type { World } from './world.js'
-
-export const ORIGIN = 'https://seller.example'
-export const ENDPOINTS = ['work', 'research', 'units', 'feed', 'tale'] as const
-export type EndpointName = (typeof ENDPOINTS)[number]
-
-/** What a handler is asked to do with its caller's money. */
-export interface Work {
-  readonly act: string
-  readonly does: 'return' | 'throw' | 'refuse' | 'stall' | 'nothing' | 'redirect' | 'much'
-  /** How long it takes. */
-  readonly ms?: number
-  readonly units?: number
-  /** How the stream ends, where it is asked of the endpoint that sells streams. */
-  readonly tale?: Tale
-}
-
-export interface Tale {
-  readonly ends: 'whole' | 'break' | 'never'
-  /** From its first event to its end. */
-  readonly ms: number
-}
 
 const BACKUP_HOST = 'backup.example'
 const NODE_HOST = 'node.example'
@@ -50,11 +27,20 @@ const SHUTDOWN_MS = 30_000
 const RESTART_MIN_MS = 500
 const RESTART_MAX_MS = 20_000
 const LAST_WORDS_MS = 3_000
+/** Between one replica's deploy and the next one's. */
+const ROLLING_MS = 15_000
+
+/** One agent in a process: on Node, and for `fetch`. */
+interface Host {
+  readonly listener: RequestListener
+  readonly fetch: (request: Request) => Promise<Response>
+}
 
 interface Replica {
   readonly process: Process
   readonly drain: Drain
-  readonly listener: RequestListener
+  readonly seller: Host
+  readonly sister: Host | undefined
 }
 
 export class Seller {
@@ -63,10 +49,12 @@ export class Seller {
   readonly #storesFor: StoresFor
   readonly #replicas: (Replica | undefined)[] = []
   #starts = 0
+  /** Whether processes that start from now on run the other version. */
+  #isNew = false
 
   constructor(world: World) {
     this.#world = world
-    this.#storesFor = world.conditions.store === 'redis' ? sharedStores(world) : ownStores(world)
+    this.#storesFor = world.conditions.store === 'memory' ? ownStores(world) : sharedStores(world)
     for (let place = 0; place < world.conditions.replicas; place++) this.#start(place)
   }
 
@@ -87,10 +75,26 @@ export class Seller {
     const at = Math.floor(fate.fractionOf(fate.numbered(`${place}.balance`)) * this.#replicas.length)
     const replica = this.#replicas[at] ?? this.#replicas.find(each => each !== undefined)
     if (!replica) return Promise.reject(new ConnectionLost('ECONNREFUSED'))
-    const { process, listener } = replica
+    const { process, seller, sister } = replica
+    const host = sister && request.host === new URL(SISTER).host ? sister : seller
     return network.ask(from, process, `${place}>seller`, conditions.links.http, () =>
-      received(process, listener, request, hangUp),
+      request.isFetched
+        ? fetched(process, host.fetch, request, hangUp)
+        : received(process, host.listener, request, hangUp),
     )
+  }
+
+  /** The other version, in one replica after the other. */
+  deploy(): void {
+    this.#isNew = !this.#isNew
+    const { timeline } = this.#world
+    for (const [place] of this.#replicas.entries())
+      timeline.after(place * ROLLING_MS, () => this.drain(place))
+  }
+
+  /** At once, with all that it was doing. */
+  kill(place: number): void {
+    this.#replicas[place]?.process.die()
   }
 
   /** As a deployment does: told to stop, killed when it has ended, and started again. */
@@ -108,7 +112,8 @@ export class Seller {
     const world = this.#world
     const { fate, timeline, conditions } = world
     const name = `seller${place}.${++this.#starts}`
-    const roll = fate.dice(`${name}.skew`)
+    // Of its machine, whichever process runs there.
+    const roll = fate.dice(`seller${place}.skew`)
     const process = new Process(name, timeline, {
       nowMs: roll.between(-conditions.skewMs, conditions.skewMs),
       upMs: roll.between(0, 1_000_000),
@@ -127,12 +132,20 @@ export class Seller {
       registry: () => undefined,
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
-    const settings = settingsOf(
-      agentOf(world, process, this.payTo),
-      optionsOf(world, this.#storesFor(process)),
-    )
-    const { app } = koaHost(assemble(settings, drain, around).table, settings.logger)
-    this.#replicas[place] = { process, drain, listener: app.callback() }
+    const terms = termsAfter(conditions, this.#isNew)
+    const stores = this.#storesFor(process)
+    const options = optionsOf(world, stores, this.#isNew)
+    const hostOf = (of: '' | 'sister/'): Host => {
+      const settings = settingsOf(agentOf(world, process, this.payTo, terms, of), options)
+      const { table } = assemble(settings, drain, around)
+      const clientAddress = (request: Request) => request.headers.get('x-address') ?? undefined
+      return {
+        listener: koaHost(table, settings.logger).app.callback(),
+        fetch: fetchHandler(table, { clientAddress, logger: settings.logger, clock: process.clock }),
+      }
+    }
+    const sister = conditions.agents === 'two' ? hostOf('sister/') : undefined
+    this.#replicas[place] = { process, drain, seller: hostOf(''), sister }
     world.mortal(process)
     process.onDeath(() => {
       this.#replicas[place] = undefined
@@ -142,8 +155,11 @@ export class Seller {
   }
 }
 
-function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions {
-  const { onLostResponse, confirm, hasCredit, perMinute, backup } = world.conditions
+function optionsOf(world: World, stores: ServerOptions['stores'], isNew: boolean): ServerOptions {
+  const { confirm, hasCredit, perMinute, deploy } = world.conditions
+  const { onLostResponse: before, backup: quoted } = world.conditions
+  const onLostResponse = isNew && deploy === 'mode' ? NEXT_MODE[before ?? 'none'] : before
+  const backup = isNew && deploy === 'facilitators' && quoted === 'none' ? 'honest' : quoted
   const first = 'https://facilitator.example'
   return {
     facilitatorUrl: backup === 'none' ? first : [first, `https://${BACKUP_HOST}`],
@@ -165,83 +181,5 @@ function optionsOf(world: World, stores: ServerOptions['stores']): ServerOptions
 
 /** Longer than any episode. */
 const KEPT_MS = 24 * 3_600_000
-const ANSWER_BYTES_MAX = 2_048
-const HANDLER_TIMEOUT_MS = 30_000
-const STREAM_TIMEOUT_MS = 60_000
-
-/** An answer names its run, wherever it is read again. */
-function answerOf(run: number, { act, does }: Work): unknown {
-  const data = { run, act }
-  if (does === 'much') return { ...data, much: 'x'.repeat(ANSWER_BYTES_MAX) }
-  if (does !== 'redirect') return data
-  const headers = { 'content-type': 'application/json', location: 'https://seller.example/elsewhere' }
-  return new Response(JSON.stringify(data), { status: 303, headers })
-}
-
-/** Each event names the run, as an answer does. */
-async function* told(process: Process, answer: unknown, tale: Tale): AsyncGenerator<unknown> {
-  yield answer
-  await sleep(process.clock, tale.ms)
-  if (tale.ends === 'break') throw new Error('the tale breaks')
-  if (tale.ends === 'never') await new Promise(() => {})
-  yield answer
-}
-
-function agentOf(world: World, process: Process, payTo: string): AgentDef {
-  const handler = (endpoint: EndpointName) => async (context: HandlerContext) => {
-    const work = context.body as Work
-    const run = world.truth.runBegins(endpoint, work, context)
-    if (work.ms !== undefined) await sleep(process.clock, work.ms)
-    switch (work.does) {
-      case 'throw':
-        throw new Error('broken')
-      case 'refuse':
-        throw new SvcError('not today', 'not_today', 422)
-      case 'nothing':
-        return undefined
-      case 'stall':
-        return new Promise(() => {})
-      case 'return':
-      case 'redirect':
-      case 'much':
-        world.truth.runReturns(run)
-        return endpoint === 'tale' && work.tale && work.does !== 'redirect'
-          ? told(process, answerOf(run.id, work), work.tale)
-          : answerOf(run.id, work)
-    }
-  }
-  const timeout = HANDLER_TIMEOUT_MS
-  const calls = world.conditions.windowCalls
-  return defineAgent({
-    name: 'Simulated',
-    handle: 'simulated',
-    description: 'Sells what is asked for.',
-    network: 'testnet',
-    payTo,
-    endpoints: [
-      defineEndpoint({ name: 'work', price: '$0.01', timeout, handler: handler('work') }),
-      defineEndpoint({ name: 'research', price: '$0.05', timeout, handler: handler('research') }),
-      defineEndpoint({
-        name: 'units',
-        price: ({ body }: { body: unknown }) => `$0.00${(body as Work).units ?? 1}`,
-        priceHint: '$0.001 a unit',
-        timeout,
-        handler: handler('units'),
-      }),
-      defineEndpoint({
-        name: 'tale',
-        price: '$0.01',
-        stream: true,
-        streamTimeout: STREAM_TIMEOUT_MS,
-        timeout,
-        handler: handler('tale'),
-      }),
-      defineEndpoint({
-        name: 'feed',
-        subscription: { price: '$0.03', period: '2h', ...(calls !== undefined && { calls }) },
-        timeout,
-        handler: handler('feed'),
-      }),
-    ],
-  })
-}
+/** Of a deploy that changes the mode. */
+const NEXT_MODE = { none: 'release', release: 'replay', replay: 'release' } as const

@@ -2,9 +2,11 @@
 import { memoryChargeStore } from '../../../src/adapters/memory/charge-store.js'
 import { memoryCounters } from '../../../src/adapters/memory/counters.js'
 import { memorySubscriptions } from '../../../src/adapters/memory/subscriptions.js'
+import { memoryTasks } from '../../../src/adapters/memory/task-store.js'
 import { type ChargeConnection, redisChargeStore } from '../../../src/adapters/redis/charge-store.js'
 import { serverTime } from '../../../src/adapters/redis/server-time.js'
 import type { Stores } from '../../../src/app/server/server-options.js'
+import type { ChargeStore } from '../../../src/index.js'
 import { withTimeout } from '../../../src/ports/timeouts-and-aborts.js'
 import { NO_FAULTS } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
@@ -17,17 +19,22 @@ const ANSWERS_KEPT_MAX = 60
 /** More than an episode has; a store for 100,000 takes as long to make as some calls. */
 const ACCOUNTS_MAX = 100
 const COMMAND_TIMEOUT_MS = 2_000
+const REPLICAS_MAX = 3
 
 export type StoresFor = (from: Process) => Stores
 
 /** Dies with its process. */
 export function ownStores(world: World): StoresFor {
-  return from => ({
-    charges: world.truth.watching(memoryChargeStore({ clock: from.clock, max: ANSWERS_KEPT_MAX }), from),
-    credit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
-    rateLimit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
-    subscriptions: memorySubscriptions({ clock: from.clock }),
-  })
+  // A seller in memory that deploys in its own process hands its stores to the next version.
+  let kept: Stores | undefined
+  return from =>
+    (kept ??= {
+      charges: world.truth.watching(memoryChargeStore({ clock: from.clock, max: ANSWERS_KEPT_MAX }), from),
+      credit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
+      rateLimit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
+      subscriptions: memorySubscriptions({ clock: from.clock }),
+      tasks: memoryTasks({ clock: from.clock }),
+    })
 }
 
 /** How soon after a move was given up its process is gone: before it can take anything back. */
@@ -50,6 +57,8 @@ export function sharedStores(world: World): StoresFor {
   const credit = memoryCounters({ clock, max: ACCOUNTS_MAX })
   const rateLimit = memoryCounters({ clock, max: ACCOUNTS_MAX })
   const windows = sharedWindows(clock.now)
+  const tasks = memoryTasks({ clock })
+  const own = memoryChargeStore({ clock, max: ANSWERS_KEPT_MAX * REPLICAS_MAX })
   return from => {
     const ask = <T>(what: string, serve: () => T | Promise<T>): Promise<T> => {
       const { network, conditions } = world
@@ -73,7 +82,10 @@ export function sharedStores(world: World): StoresFor {
       },
       onUp: () => {},
     }
-    const charges = redisChargeStore(connection, 'svc:', serverTime(connection, from.clock.monotonic))
+    const charges =
+      world.conditions.store === 'own'
+        ? remote(recorded(world, own), (what, serve) => ask(what, inTime(world, serve)))
+        : redisChargeStore(connection, 'svc:', serverTime(connection, from.clock.monotonic))
     return {
       charges: world.truth.watching(charges, from),
       credit: {
@@ -96,6 +108,43 @@ export function sharedStores(world: World): StoresFor {
         giveBack: (id, token) => ask('giveBackCall', () => windows.giveBack(id, token)),
         now: () => ask('now', () => clock.now()),
       },
+      tasks: remote(tasks, ask),
     }
   }
+}
+
+/** Each of its functions, asked over the network. */
+function remote<T extends object>(
+  store: T,
+  ask: (what: string, serve: () => unknown) => Promise<unknown>,
+): T {
+  const functions = Object.entries(store).filter(([, each]) => typeof each === 'function')
+  return Object.fromEntries(
+    functions.map(([name, move]) => [
+      name,
+      (...given: unknown[]) => ask(OWN_PLACES[name] ?? name, () => move.apply(store, given)),
+    ]),
+  ) as T
+}
+
+/** Faults that belong to a record strike it in every store. */
+const OWN_PLACES: Readonly<Record<string, string>> = { record: 'svcRecord' }
+
+/** A move that arrives after its caller has given it up does nothing: what the port asks of every store. */
+function inTime<T>({ timeline }: World, serve: () => T): () => T {
+  const untilMs = timeline.nowMs + COMMAND_TIMEOUT_MS
+  return () => {
+    if (timeline.nowMs > untilMs) throw new Error('too late')
+    return serve()
+  }
+}
+
+/** Says when the store has made a record, whether or not its answer arrives. */
+function recorded({ truth }: World, store: ChargeStore): ChargeStore {
+  const record: ChargeStore['record'] = async move => {
+    const verdict = await store.record(move)
+    if (verdict === 'recorded') truth.recordApplied(move.token)
+    return verdict
+  }
+  return { ...store, record }
 }

@@ -1,13 +1,11 @@
 /** What really happened, as nobody in the world knows it: every run, every charge, and what each party was told. */
 import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
-import type { HandlerContext } from '../../../src/domain/endpoint.js'
-import type { EndedCall, Runs } from '../../../src/ports/call-observer.js'
-import type { ChargeStore } from '../../../src/ports/charge-store.js'
+import type { ChargeStore, EndedCall, HandlerContext, Runs } from '../../../src/index.js'
 import type { ReadPayment } from '../../../src/ports/payment-reader.js'
 import type { Invariant } from '../invariants/names.js'
 import type { Process } from '../kernel/process.js'
-import type { EndpointName, Work } from './seller.js'
-import type { WireReply } from './wire.js'
+import type { EndpointName, Work } from './agents.js'
+import type { WireReply, WireRequest } from './wire.js'
 
 /** One start of a handler. */
 export interface Run {
@@ -30,8 +28,8 @@ export interface Asking {
   readonly key: string | undefined
   readonly window: string | undefined
   readonly header: string | undefined
-  /** Whether it came through the A2A door. */
-  readonly isMessage: boolean
+  /** As it was sent: through which door, in which wrapping. */
+  readonly request: WireRequest
   readonly address: string
   readonly payment: ReadPayment | undefined
   readonly atMs: number
@@ -43,6 +41,8 @@ export interface Asking {
 /** A window that a buyer has heard of. */
 export interface Window {
   readonly txId: string
+  /** The endpoint that it was sold for. */
+  readonly endpoint: EndpointName
   /** By the simulation's time of day; the buyer heard the store's. */
   readonly expiresAtMs: number
   /** The runs whose answers were heard in it, without the one that bought it. */

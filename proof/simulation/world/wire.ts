@@ -4,6 +4,7 @@ import { Readable, Writable } from 'node:stream'
 import type { Exchange } from '../../../src/ports/exchange.js'
 import { ConnectionLost } from '../kernel/network.js'
 import type { Process } from '../kernel/process.js'
+import type { EndpointName } from './agents.js'
 
 /** What a process reaches others with. The network of the simulation loses and delays what it sends. */
 export function exchangeThat(send: Exchange['send']): Exchange {
@@ -20,6 +21,22 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
   readonly address: string
+  /** By the host for `fetch`, not by Node's. */
+  readonly isFetched?: boolean
+  /** What is asked, where the path and the headers do not say it. */
+  readonly asks?: Asked
+  /** The answer of a door of its own, as HTTP would have said it. */
+  readonly read?: (reply: WireReply) => WireReply
+}
+
+/** What a request asks for, whatever it is wrapped in. */
+export interface Asked {
+  readonly endpoint: EndpointName
+  readonly body: string
+  readonly key: string | undefined
+  readonly window: string | undefined
+  /** The payment, as it stands in the header. */
+  readonly header: string | undefined
 }
 
 export interface WireReply {
@@ -44,7 +61,7 @@ export class HangUp {
 }
 
 /** How long an answer takes to leave the process. */
-const FLUSH_MS = 1
+export const FLUSH_MS = 1
 
 /** Lets the server of this process answer. Rejects where its connection ends first. */
 export function received(

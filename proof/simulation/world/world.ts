@@ -16,9 +16,10 @@ import { ConnectionLost, Network } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { Timeline } from '../kernel/timeline.js'
 import { keyOf } from './accounts.js'
+import { ENDPOINTS, type EndpointName, originOf, SISTER, type Work } from './agents.js'
 import { Facilitator } from './facilitator.js'
 import { Node } from './node.js'
-import { ENDPOINTS, type EndpointName, ORIGIN, Seller, type Work } from './seller.js'
+import { Seller } from './seller.js'
 import { Truth } from './truth.js'
 import { HangUp, type WireReply, type WireRequest } from './wire.js'
 
@@ -65,6 +66,8 @@ export class World {
   readonly mayForgetCalls: boolean
   /** Acts that have begun and not ended. */
   acting = 0
+  /** Pairs of features that met in a call. */
+  readonly met: string[] = []
   readonly #onLine: ((line: string) => void) | undefined
   readonly #mortals = new Set<Process>()
   /** Ends each request that is under way. */
@@ -187,7 +190,8 @@ export class World {
       this.#requests.add(end)
     })
     try {
-      const reply = await Promise.race([asked, hung])
+      const told = await Promise.race([asked, hung])
+      const reply = request.read?.(told) ?? told
       this.truth.heard(asking, reply)
       return reply
     } catch (error) {
@@ -212,19 +216,19 @@ function causeIn(fields: object): string {
   return String(err ?? cause ?? '')
 }
 
-function askingOf(
-  { target, headers, body, address }: WireRequest,
-  act: string,
-): Parameters<Truth['asked']>[0] {
+function askingOf(request: WireRequest, act: string): Parameters<Truth['asked']>[0] {
+  const { target, host, headers, body, address, asks } = request
   const path = target.slice(1).split('?')[0] as EndpointName
+  const name = asks?.endpoint ?? (ENDPOINTS.includes(path) ? path : (skillIn(body) ?? path))
+  const isSister = asks === undefined && host === new URL(SISTER).host
   return {
-    endpoint: ENDPOINTS.includes(path) ? path : (skillIn(body) ?? path),
+    endpoint: isSister ? (`sister/${name}` as EndpointName) : name,
     act,
-    body: inputIn(path, body) ?? '',
-    key: headers['idempotency-key'],
-    window: headers['x-svc-subscription'],
-    header: headers['payment-signature'],
-    isMessage: path === ('a2a' as string),
+    body: asks?.body ?? inputIn(path, body) ?? '',
+    key: asks ? asks.key : headers['idempotency-key'],
+    window: asks ? asks.window : headers['x-svc-subscription'],
+    header: asks ? asks.header : headers['payment-signature'],
+    request,
     address,
   }
 }
@@ -244,10 +248,11 @@ export function workRequest(
   headers: Readonly<Record<string, string>>,
   address: string,
 ): WireRequest {
+  const isSister = endpoint.startsWith('sister/')
   return {
     method: 'POST',
-    target: `/${endpoint}`,
-    host: new URL(ORIGIN).host,
+    target: `/${isSister ? endpoint.slice('sister/'.length) : endpoint}`,
+    host: new URL(originOf(endpoint)).host,
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(work),
     address,

@@ -1,5 +1,5 @@
 /** HTTP for every runtime and framework that speaks the web's own `Request` and `Response`. */
-import { systemClock } from '../../ports/clock.js'
+import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-request.js'
 import { isBodiless, isStream, type Reply, replyToError } from './route.js'
@@ -8,11 +8,12 @@ import { pathOf, type RouteTable, replyOf } from './route-table.js'
 export interface FetchHandlerOptions {
   readonly clientAddress: ClientAddress | undefined
   readonly logger: Logger
+  readonly clock: Pick<Clock, 'after'>
 }
 
 export function fetchHandler(
   table: RouteTable,
-  { clientAddress, logger }: FetchHandlerOptions,
+  { clientAddress, logger, clock }: FetchHandlerOptions,
 ): (request: Request) => Promise<Response> {
   return async incoming => {
     const request = new FetchRequest(incoming, clientAddress)
@@ -22,17 +23,18 @@ export function fetchHandler(
     const route = methods ? (methods.get(method) ?? table.otherMethods(methods)) : table.notFound
     const reply = await replyOf(route, request, logger)
     try {
-      return responseOf(reply, method, request.caller)
+      return responseOf(reply, { method, caller: request.caller, clock })
     } catch (cause) {
       request.undelivered()
       const refusal = replyToError(cause, logger)
-      return responseOf(reply.instead?.() ?? refusal, method, request.caller)
+      return responseOf(reply.instead?.() ?? refusal, { method, caller: request.caller, clock })
     }
   }
 }
 
+type Of = { method: string; caller: FetchCaller; clock: FetchHandlerOptions['clock'] }
 /** @throws TypeError or RangeError for what no response can carry. */
-function responseOf({ status, headers, body = '' }: Reply, method: string, caller: FetchCaller): Response {
+function responseOf({ status, headers, body = '' }: Reply, { method, caller, clock }: Of): Response {
   const init = { status, headers: headersOf(headers) }
   if (isStream(body)) {
     const chunks = body.chunks[Symbol.asyncIterator]()
@@ -42,7 +44,7 @@ function responseOf({ status, headers, body = '' }: Reply, method: string, calle
   if (hasBody && caller.isAwaited) {
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
     const sized = { status, headers: headersOf([...headers, 'content-length', String(bytes.length)]) }
-    return new Response(watched(pieces(bytes), caller, { idleMs: IDLE_MAX_MS }), sized)
+    return new Response(watched(pieces(bytes), caller, { idle: { clock, ms: IDLE_MAX_MS } }), sized)
   }
   const response = new Response(hasBody ? (body as ConstructorParameters<typeof Response>[0]) : null, init)
   // Asked only where a call waits for it: a host on Node makes a request's signal when it is first read.
@@ -85,8 +87,8 @@ type Chunks = Iterator<string | Uint8Array> | AsyncIterator<string | Uint8Array>
 interface WatchOptions {
   /** Aborts where the stream must end now. */
   readonly cut?: AbortSignal
-  /** The longest time between two reads, in milliseconds. */
-  readonly idleMs?: number
+  /** The longest time between two reads. */
+  readonly idle?: { readonly clock: FetchHandlerOptions['clock']; readonly ms: number }
 }
 
 /**
@@ -96,15 +98,15 @@ interface WatchOptions {
 function watched(
   chunks: Chunks,
   caller: FetchCaller,
-  { cut, idleMs }: WatchOptions,
+  { cut, idle }: WatchOptions,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let lose: (cause: unknown) => void = () => {}
   let stopWaiting = () => {}
   const wait = () => {
     stopWaiting()
-    if (idleMs === undefined) return
-    stopWaiting = systemClock.after(idleMs, () => lose(new Error(`nothing was read for ${idleMs} ms`)))
+    if (idle === undefined) return
+    stopWaiting = idle.clock.after(idle.ms, () => lose(new Error(`nothing was read for ${idle.ms} ms`)))
   }
   const end = (arrived: boolean) => {
     stopWaiting()

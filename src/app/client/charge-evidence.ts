@@ -37,12 +37,8 @@ const MONEY_CODES: ReadonlySet<string | undefined> = new Set([
   'payment_in_use',
   'answer_not_written',
 ])
-/** Codes that say, beside our payment's id, that it was charged. */
-const CHARGED_CODES: ReadonlySet<string | undefined> = new Set([
-  'payment_spent',
-  'answer_not_written',
-  'answer_not_kept',
-])
+// `payment_spent` is none of them: a payment that never landed gets it too, once it can land no more. The chain is asked.
+const CHARGED_CODES: ReadonlySet<string | undefined> = new Set(['answer_not_written', 'answer_not_kept'])
 
 /**
  * `everLost`: some attempt had no whole answer, and may have been acted upon. `reply`: the last attempt's, if it had one.

@@ -75,7 +75,7 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
     app,
     routes,
     network,
-    fetch: fetchHandler(table, { clientAddress, logger }),
+    fetch: fetchHandler(table, { clientAddress, logger, clock: around.clock }),
     node(req, res, next) {
       if (next !== undefined && !isKnown(pathOf(req.url!))) next()
       // Koa's types know HTTP/1 alone, and Koa both.

@@ -1,0 +1,51 @@
+/** The rows of features that the simulation's episodes have: each pair meets, and few are left out. */
+import { readFileSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import {
+  coveringArray,
+  type Pair,
+  pairName,
+  pairsOf,
+  pairsOfRow,
+} from '../../proof/simulation/covering-array.js'
+import { CANNOT, featuresOf, MetPairs, OPEN, ROWS, TABLE } from '../../proof/simulation/pairs.js'
+
+const SMALL = { one: ['a', 'b', 'c'], two: ['d', 'e'], three: ['f', 'g', 'h', 'i'] }
+
+it('a covering array has each pair, and none of those that cannot exist', () => {
+  const cannot: Pair[] = [
+    ['one=a', 'two=d'],
+    ['three=i', 'two=d'],
+  ]
+  const met = new Set(coveringArray(SMALL, cannot).flatMap(pairsOfRow))
+  // Counted by hand: 3·2 + 3·4 + 2·4, without two.
+  expect(met.size).toBe(24)
+  for (const [one, other] of cannot) expect(met).not.toContain(pairName(one, other))
+  expect([...pairsOf(SMALL, cannot)].sort()).toEqual([...met].sort())
+})
+
+it('a pair that fits in no row is said, instead of left out', () => {
+  const cannot = SMALL.three.map(value => ['one=a', `three=${value}`] as const)
+  expect(() => coveringArray(SMALL, cannot)).toThrow('no row can have one=a two=')
+})
+
+it('the rows of the simulation have every pair, several times in 300 episodes', () => {
+  const met = new MetPairs()
+  for (const row of ROWS) met.add(pairsOfRow(row))
+  expect(met.missing).toEqual([])
+  expect(ROWS.length).toBeLessThanOrEqual(300 / 6)
+  const rows = new Set(Array.from({ length: 300 }, (_, at) => featuresOf(String(at + 1))))
+  expect(rows.size).toBe(ROWS.length)
+})
+
+it('at most one pair in twenty is left out, each with a reason', () => {
+  const all = pairsOf(TABLE, []).size
+  expect(CANNOT.length + OPEN.length).toBeLessThanOrEqual(all / 20)
+  for (const { because } of [...CANNOT, ...OPEN]) expect(because.length).toBeGreaterThan(40)
+})
+
+it('the README shows a matrix of the pairs, with a line for each value', () => {
+  const readme = readFileSync(new URL('../../proof/simulation/README.md', import.meta.url), 'utf8')
+  for (const [factor, values] of Object.entries(TABLE))
+    for (const value of values) expect(readme).toContain(`| ${factor}: ${value} |`)
+})

@@ -64,11 +64,13 @@ function named(name: string): Drawn {
 }
 
 async function drawingOf({ machine, table }: Drawn, format: Format): Promise<string> {
-  if (format === 'json') return stately(machine)
-  if (format === 'mermaid') return mermaid(table)
+  if (format !== 'svg') return format === 'json' ? stately(machine) : mermaid(table)
   // The SVG was laid out when the machine was drawn, and is committed: printing it needs no Graphviz.
-  return readFile(new URL(`../../../docs/machines/${table.id}.svg`, import.meta.url), 'utf8')
+  return published(`${table.id}.svg`)
 }
+
+const published = (file: string) =>
+  readFile(new URL(`../../../docs/machines/${file}`, import.meta.url), 'utf8')
 
 function printList(flags: MachinesFlags): void {
   const list = MACHINES.map(({ table }) => {
@@ -79,12 +81,7 @@ function printList(flags: MachinesFlags): void {
   if (flags.json) print(json(list, 'indented'))
   else
     print(
-      ...columns(
-        list.map(({ name, states, final, moves }) => [
-          name,
-          `${states} states, ${final} final, ${moves} moves`,
-        ]),
-      ),
+      ...columns(list.map(one => [one.name, `${one.states} states, ${one.final} final, ${one.moves} moves`])),
     )
 }
 
@@ -113,8 +110,10 @@ function told({ final }: MachinePath, { rows }: Drawn['table']) {
   return { final, status, code: String(code), charged }
 }
 
-function printProofs(chosen: readonly Drawn[], flags: MachinesFlags): void {
+/** Three calls take minutes to explore: what the explorer last found of the moves of charges is read, and not found anew. */
+async function printProofs(chosen: readonly Drawn[], flags: MachinesFlags): Promise<void> {
   const proofs = chosen.flatMap(drawn => drawn.prove().map(proof => ({ machine: drawn.table.id, ...proof })))
+  if (chosen.includes(named('charge'))) proofs.push(...JSON.parse(await published('explored.json')))
   if (flags.json) print(json(proofs, 'indented'))
   else print(...proofs.flatMap(proof => provedLines(proof.machine, proof)))
   const failed = proofs.filter(proof => !holds(proof))
@@ -124,6 +123,6 @@ function printProofs(chosen: readonly Drawn[], flags: MachinesFlags): void {
 function provedLines(machine: string, proof: Proof): string[] {
   const { says, of, checked, refuted } = proof
   const verdict = holds(proof) ? 'holds' : 'FAILS'
-  const line = `${verdict}  ${machine.padEnd(12)}  ${String(checked).padStart(4)} ${of.padEnd(6)}  ${says}`
+  const line = `${verdict}  ${machine.padEnd(12)}  ${String(checked).padStart(8)} ${of.padEnd(6)}  ${says}`
   return [line, ...refuted.map(way => `         not on ${way}`)]
 }

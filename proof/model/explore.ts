@@ -26,10 +26,12 @@ export interface ExploreOptions {
   readonly depthMax?: number | undefined
   /** Hears each moment in which nobody is at work any more, with how it was reached. */
   readonly onQuiet?: (moment: Moment, trace: () => readonly Step[]) => void
+  /** Hears each step, and the trace that it ends. */
+  readonly onStep?: (step: Step, trace: () => readonly Step[]) => void
 }
 
 export function explore(plan: Case, options: ExploreOptions = {}): Explored {
-  const { statesMax = Number.POSITIVE_INFINITY, isFirstEnough = false, onQuiet, depthMax } = options
+  const { statesMax = Number.POSITIVE_INFINITY, isFirstEnough = false, onQuiet, onStep, depthMax } = options
   const world = new World(plan)
   const states = new PackedStates(world.width)
   states.add(world.start(FIRST).row, -1, 0)
@@ -63,7 +65,10 @@ export function explore(plan: Case, options: ExploreOptions = {}): Explored {
     for (const [at, step] of stepsFrom(moment).entries()) {
       transitions++
       const rule = step.breaks ?? ruleBrokenBy(() => checkCharges(step.after))
-      if (!note(rule, () => [...trace(), step])) states.add(step.after.row, state, at)
+      const toHere = () => [...trace(), step]
+      if (note(rule, toHere)) continue
+      onStep?.(step, toHere)
+      states.add(step.after.row, state, at)
     }
   }
   return { states: states.count, transitions, depth, isComplete: state === states.count, violations }

@@ -20,7 +20,7 @@ export function stepsOfTime(steps: Steps): void {
       })
       continue
     }
-    const unrecorded = held.filter(({ expiresAtMs }) => expiresAtMs <= UNRECORDED_MAX_MS)
+    const unrecorded = lapsedOf(from, token)
     if (unrecorded.length > 0)
       steps.add(`what ${token} held is forgotten`, (after, did) => {
         did({ kind: 'forget', token })
@@ -42,8 +42,13 @@ export function stepsOfTime(steps: Steps): void {
   }
 }
 
+/** What a call that stopped has left and never recorded: time forgets it. */
+export function lapsedOf(moment: Moment, token: string): readonly (Claim | Payment)[] {
+  return heldBy(moment, token).filter(record => !isLeased(record) && record.expiresAtMs <= UNRECORDED_MAX_MS)
+}
+
 /** What a lease has a say in: no completed key, and no spent payment. */
-function heldBy(moment: Moment, token: string): readonly (Claim | Payment)[] {
+export function heldBy(moment: Moment, token: string): readonly (Claim | Payment)[] {
   const { names, txIds } = moment.world
   const all = [...names.map(name => moment.claim('', name)), ...txIds.map(txId => moment.payment(txId))]
   return all.filter(
@@ -51,7 +56,7 @@ function heldBy(moment: Moment, token: string): readonly (Claim | Payment)[] {
   ) as (Claim | Payment)[]
 }
 
-const isLeased = ({ leaseEndsMs }: Claim | Payment) => leaseEndsMs > NOW_MS
+export const isLeased = ({ leaseEndsMs }: Claim | Payment) => leaseEndsMs > NOW_MS
 
 function keep(after: Moment, record: Claim | Payment): void {
   if ('txId' in record) after.setPayment(record)

@@ -125,7 +125,7 @@ function attempt(after: Moment, move: StoreMove): Omit<Made, 'row'> {
 function makeAndCheck(moment: Moment, move: StoreMove): Answered {
   const before = moment.copy()
   const decision = decide(moment, move)
-  const answered = read(decision.verdict)
+  const answered = answeredBy(decision.verdict)
   const changed = [...decision.claims, ...decision.payments]
   const { isMoneyAlone } = moment.world.plan
   if (!isMoneyAlone) checkFence(before, move, changed)
@@ -155,7 +155,8 @@ interface VerdictOfOpen {
   readonly recorded?: { readonly answer: Uint8Array; readonly payment?: { readonly txId: string } }
 }
 
-function read(verdict: unknown): Answered {
+/** What the decision or a store says, in the model's words. */
+export function answeredBy(verdict: unknown): Answered {
   if (typeof verdict !== 'object') return { verdict: String(verdict) }
   const { verdict: name, answer, recorded } = verdict as VerdictOfOpen
   if (recorded)
@@ -239,7 +240,7 @@ function checkSentAgain(after: Moment, move: StoreMove, { verdict }: Answered): 
   for (const claim of decision.claims) again.setClaim(claim)
   for (const payment of decision.payments) again.setPayment(payment)
   const isSame = again.row.every((word, at) => word === after.row[at])
-  const hears = read(decision.verdict).verdict
+  const hears = answeredBy(decision.verdict).verdict
   // What was closed is not there any more. A key that a resolve gave back is free, and its caller comes again.
   const isGone = move.kind === 'close' || (move.kind === 'resolve' && verdict === 'spent')
   if (!isSame || (hears !== verdict && !isGone))

@@ -33,7 +33,11 @@ describe('svc machines', () => {
       /^holds {2}charge +164 ways +the handler runs once, and only on credit after verification, or covered$/m,
     )
     expect(stdout).toMatch(/^holds {2}shutdown +5 states +every state is reached from the initial one$/m)
+    expect(stdout).toMatch(
+      /^holds {2}store +\d+ states +no order of 3 calls broke a money rule when last explored: one key, three payments, replay \(\d+ steps\)$/m,
+    )
     expect(stdout).not.toContain('FAILS')
+    expect((await svc(['machines', 'shutdown', '--prove'])).stdout).not.toContain('explored')
     const proofs = JSON.parse((await svc(['machines', 'charge', '--prove', '--json'])).stdout)
     expect(proofs.length).toBeGreaterThan(20)
     expect(proofs).not.toContainEqual(expect.objectContaining({ checked: 0 }))

@@ -23,7 +23,7 @@ export async function request(
   return reply.location === undefined ? { reply } : { why: `it redirects to ${quoted(reply.location)}` }
 }
 
-/** The JSON object at an address, answered as a document is: 200, and called JSON. */
+/** The JSON object that a URL answers with status 200 and a content type of JSON. */
 export async function jsonAt(
   url: URL,
 ): Promise<{ readonly found: Record<string, unknown> } | { readonly why: string }> {

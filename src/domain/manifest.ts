@@ -55,9 +55,9 @@ export interface ManifestEndpoint {
   readonly price: string
   /** Whether every call costs `price`, the price depends on the call, or `price` buys a window. */
   readonly pricing: 'fixed' | 'dynamic' | 'subscription'
-  /** How long a window stays open, such as `30d`; of subscriptions only. */
+  /** How long a window stays open, such as `30d`. Only subscriptions have it. */
   readonly period?: string
-  /** How many calls a window has; of subscriptions with a count only. */
+  /** How many calls a window has. Only subscriptions with a count have it. */
   readonly calls?: number
   /** JSON Schema of the body, or of the query of a GET; `{}` where every input is accepted. */
   readonly input: JSONSchema

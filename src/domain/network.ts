@@ -12,8 +12,8 @@ export type Network = PublicNetwork | NetworkDefinition
 export type NetworkName = PublicNetwork | (string & Record<never, never>)
 
 /**
- * A network that is not one of the public ones, such as a LocalNet. What it leaves out the options have to say; nothing is
- * taken from the public networks. A definition with a public network's genesis hash must be that network in all else.
+ * A network that is not one of the public ones, such as a LocalNet. Options must give what it leaves out: nothing is taken from the
+ * public networks. A definition with a public network's genesis hash must agree with that network in everything else.
  *
  * @example
  * const localnet = {

@@ -44,7 +44,7 @@ function contentOf(result: CallResult): AnswerContent {
   return { kind: 'json', value: data, text: isAsItCame ? text : JSON.stringify(data) }
 }
 
-/** The agent's own result of a free tool, without what stands beside its content: that may look like a receipt of ours. */
+/** The agent's result of a free tool, with its content alone: another field could look like a receipt of ours. */
 export function foreignResult(result: unknown): CallToolResult | undefined {
   if (!isRecord(result) || !Array.isArray(result.content)) return undefined
   const { structuredContent, isError } = result

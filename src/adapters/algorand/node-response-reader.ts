@@ -53,7 +53,7 @@ const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 
 export const INDEXER_TOKEN_HEADER = 'X-Indexer-API-Token'
 
-/** A client of algod; of another node where its token has another header. */
+/** A client of algod, or of another kind of node that takes its token in another header. */
 export function nodeClient(
   { url, token, nodeTimeoutMs = TIMEOUT_MS, clock, exchange = exchangeTo }: NodeOptions,
   tokenHeader = 'X-Algo-API-Token',

@@ -34,7 +34,7 @@ export function warn(message: string, code: string): void {
   process.emitWarning(message, { code })
 }
 
-/** By way of a text: a digest that comes as bytes is memory of its own, whose collection takes five times as long as hashing. */
+/** Asks for the digest as text: a digest as bytes has an ArrayBuffer of its own, and collecting those takes longer than hashing. */
 export function sha512_256(bytes: Uint8Array): Buffer {
   return Buffer.from(hash('sha512-256', bytes, 'binary'), 'binary')
 }

@@ -42,7 +42,7 @@ export type WholeBazaarAnswer =
   | {
       /** At least the first page could be read. */
       readonly ok: true
-      /** Without the entries that an earlier page had. */
+      /** The entries of all pages, each once. */
       readonly resources: readonly BazaarResource[]
       /** Whether the index was read to its end. */
       readonly complete: boolean

@@ -78,7 +78,7 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
     fetch: fetchHandler(table, { clientAddress, logger, clock: around.clock }),
     node(req, res, next) {
       if (next !== undefined && !isKnown(pathOf(req.url!))) next()
-      // Koa's types know HTTP/1 alone, and Koa both.
+      // Koa's types know HTTP/1 only. Koa itself handles HTTP/2 too.
       else void listener(req as IncomingMessage, res as ServerResponse)
     },
     koa: () => middleware,

@@ -1,6 +1,6 @@
 /**
- * What a server is given besides its options: its machine and the network, which a simulation replaces; and what stands beside the
- * core, which the package's door brings: the seller's books, and the registry of agents.
+ * What a server gets besides its options. A simulation replaces the first part, the machine and the network. The package's entry point
+ * brings the second part, which stands beside the core: the seller's books, and the registry of agents.
  */
 import { exchangeTo } from '#platform'
 import type { FreeRoute } from '../../adapters/http/route.js'

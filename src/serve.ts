@@ -16,7 +16,7 @@ import {
   type ServeOptions,
 } from './app/server/server-options.js'
 import { settingsOf } from './app/server/settings-from-options.js'
-import { auditOf } from './audit/observe-calls.js'
+import { auditOf } from './audit/call-observers.js'
 import type { AgentDef } from './domain/agent.js'
 import { systemClock } from './ports/clock.js'
 import { every } from './ports/timeouts-and-aborts.js'

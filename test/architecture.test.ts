@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { OPTIONS } from '../src/app/server/server-options.js'
 import { chargeTable } from '../src/domain/machines/charge.machine.js'
-import { optionNames } from '../src/domain/options.js'
+import { optionNames } from '../src/domain/option-checks.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LINES_MAX = 250

@@ -2,7 +2,7 @@
 
 import { listWholeBazaar } from '../app/client/bazaar.js'
 import { urlOf } from '../app/client/build-request.js'
-import { manifestUrl } from '../app/client/manifest.js'
+import { manifestUrl } from '../app/client/fetch-manifest.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { BazaarResource } from '../domain/read-bazaar-index.js'
 import { isRecord } from '../domain/x402.js'

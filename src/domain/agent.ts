@@ -5,7 +5,7 @@ import { formerNames } from './endpoint-options.js'
 import { SvcError, shown } from './errors.js'
 import type { Network, NetworkName } from './network.js'
 import { networkFacts } from './network-definition.js'
-import { refuseUnknown } from './options.js'
+import { refuseUnknown } from './option-checks.js'
 import {
   checkedMerchant,
   type Merchant,

@@ -1,6 +1,6 @@
 /** Options of one endpoint, checked: its limits, when it will stop answering, and the names that it had. */
 import { SvcError, shown } from './errors.js'
-import { refuseUnknown } from './options.js'
+import { refuseUnknown } from './option-checks.js'
 
 /** The limits that one endpoint may set differently from its server. */
 export interface EndpointLimits {

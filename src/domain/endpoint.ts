@@ -11,7 +11,7 @@ import { type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint
 import { SvcError, shown } from './errors.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
-import { refuseUnknown } from './options.js'
+import { refuseUnknown } from './option-checks.js'
 import { type QuoteExtra, quoteExtra } from './quote-fields.js'
 import { checkSubscription, type Subscription } from './subscription-terms.js'
 

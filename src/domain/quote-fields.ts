@@ -1,6 +1,6 @@
 /** What a seller adds to a quote: fields in `accepts[].extra`, how indexes show the service, and who sells. */
 import { shown } from './errors.js'
-import { refuseUnknown } from './options.js'
+import { refuseUnknown } from './option-checks.js'
 import { isWebUrl } from './strangers-text.js'
 import type { Subscription } from './subscription-terms.js'
 import { isRecord } from './x402.js'

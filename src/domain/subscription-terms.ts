@@ -1,6 +1,6 @@
 /** What a window is sold for: its price, how long it lasts, and how many calls it has. */
 import { SvcError, shown } from './errors.js'
-import { refuseUnknown } from './options.js'
+import { refuseUnknown } from './option-checks.js'
 
 /**
  * A window that one payment buys instead of one call. Calls in the window are free. It ends with its period, or with the

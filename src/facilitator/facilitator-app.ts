@@ -10,7 +10,7 @@ import {
   readOptions,
   secretToken,
   whole,
-} from '../domain/options.js'
+} from '../domain/option-checks.js'
 import { systemClock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 import type { ProtocolFacilitator } from '../ports/protocol-facilitator.js'

@@ -4,7 +4,7 @@ import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
 import { SvcError, shown } from '../domain/errors.js'
 import type { Network, NetworkFacts, NetworkName } from '../domain/network.js'
 import { networkFacts, nodeUrls } from '../domain/network-definition.js'
-import { asGiven, invalid, type Option, readOptions, usd } from '../domain/options.js'
+import { asGiven, invalid, type Option, readOptions, usd } from '../domain/option-checks.js'
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 

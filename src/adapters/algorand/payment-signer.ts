@@ -13,8 +13,8 @@ import type { ByteSigner, PaymentSigner, Signer } from '../../ports/payment-sign
 import { type Random, randomId, systemRandom } from '../../ports/random.js'
 import { decodeAddress } from './address.js'
 import type { Algod } from './node-clients.js'
+import { cachedParams } from './node-clients.js'
 import { type PaymentGroup, paymentGroup, signatureIn, signedText, withSignature } from './payment-group.js'
-import { cachedParams } from './suggested-params.js'
 
 export interface PaymentSignerOptions {
   readonly key: Signer

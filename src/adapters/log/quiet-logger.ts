@@ -2,7 +2,7 @@
  * A seller's logger. It removes the fields that libraries add to errors, and drops the errors that the logger itself throws,
  * because they cannot be reported anywhere.
  */
-import type { Option } from '../../domain/options.js'
+import type { Option } from '../../domain/option-checks.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 
 export function quietLogger(logger: Logger): Logger {

@@ -1,5 +1,5 @@
 /** The stores that replicas share, on one Redis. */
-import { asGiven, type Option, positive, readOptions, whole } from '../../domain/options.js'
+import { asGiven, type Option, positive, readOptions, whole } from '../../domain/option-checks.js'
 import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import { systemClock } from '../../ports/clock.js'

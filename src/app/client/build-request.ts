@@ -1,7 +1,7 @@
 /** Turns a caller's arguments into the request that is sent, the same for the quote and for the paid call. */
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
-import { asGiven, flag, type Option, optional, readOptions, usd } from '../../domain/options.js'
+import { asGiven, flag, type Option, optional, readOptions, usd } from '../../domain/option-checks.js'
 
 /** How a request is sent. */
 export interface RequestOptions {

@@ -7,8 +7,8 @@ import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest, RequestOptions } from './build-request.js'
 import { noSigner, notASubscription, quotesNoWindow, reasonOf, subscriptionRefused } from './client-errors.js'
 import type { Settings } from './client-options.js'
+import { isSoldByTheCall } from './fetch-manifest.js'
 import type { HttpReply } from './http-exchange.js'
-import { isSoldByTheCall } from './manifest.js'
 import { fewerCalls, type PaymentSlot, purchase } from './purchase.js'
 import {
   challengeOf,

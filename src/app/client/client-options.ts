@@ -17,7 +17,7 @@ import {
   readOptions,
   usd,
   whole,
-} from '../../domain/options.js'
+} from '../../domain/option-checks.js'
 import { isRecord } from '../../domain/x402.js'
 import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'

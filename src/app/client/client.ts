@@ -8,7 +8,7 @@ import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from 
 import { buyWindow, callPaid, type Estimate, estimateCall, quoteCall } from './call-paid.js'
 import { noSigner } from './client-errors.js'
 import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
-import { manifestOf, manifestUrl } from './manifest.js'
+import { manifestOf, manifestUrl } from './fetch-manifest.js'
 import { type PayingFetch, payingFetch } from './paying-fetch.js'
 import type { Receipts } from './payments.js'
 import {

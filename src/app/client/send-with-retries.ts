@@ -1,5 +1,5 @@
 /** Decides when a request is sent again, and after how long. It is the same request each time, with the same payment. */
-import { group, milliseconds, type Option, positive } from '../../domain/options.js'
+import { group, milliseconds, type Option, positive } from '../../domain/option-checks.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'

@@ -13,7 +13,7 @@ import {
   oneOf,
   optional,
   positive,
-} from '../../domain/options.js'
+} from '../../domain/option-checks.js'
 import type { Clock } from '../../ports/clock.js'
 import type { CounterTerms } from '../../ports/counters.js'
 import { DEFAULT_TIMEOUTS, type Timeouts } from '../charge/charge-deps.js'

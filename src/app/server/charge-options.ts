@@ -9,7 +9,7 @@ import {
   optional,
   positive,
   type ReadOptions,
-} from '../../domain/options.js'
+} from '../../domain/option-checks.js'
 import { isWebUrl } from '../../domain/strangers-text.js'
 import { readPeriodMs } from '../../domain/subscription-terms.js'
 import type { Rules } from '../charge/charge-deps.js'

@@ -11,7 +11,7 @@ import {
   positive,
   readOptions,
   secretToken,
-} from '../../domain/options.js'
+} from '../../domain/option-checks.js'
 import type { Logger } from '../../ports/logger.js'
 import type { HealthCheck } from './health.js'
 

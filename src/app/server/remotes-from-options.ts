@@ -11,7 +11,7 @@ import {
   optional,
   readOptions,
   secretToken,
-} from '../../domain/options.js'
+} from '../../domain/option-checks.js'
 import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
 import type { AdvancedOptions } from './advanced-options.js'
 

@@ -13,7 +13,7 @@ import {
   positive,
   type ReadOptions,
   whole,
-} from '../../domain/options.js'
+} from '../../domain/option-checks.js'
 import type { RegistryIdentity } from '../../domain/registered-agent.js'
 import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'

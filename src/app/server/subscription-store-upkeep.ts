@@ -1,6 +1,6 @@
 /** Gives the store of subscription windows a timeout and a regular sweep. */
 import type { AgentDef } from '../../domain/agent.js'
-import { invalid } from '../../domain/options.js'
+import { invalid } from '../../domain/option-checks.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import {

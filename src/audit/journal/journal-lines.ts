@@ -4,11 +4,23 @@
  * program can renew it.
  */
 import { crc32 } from 'node:zlib'
-import { isNetworkKey } from '../../domain/network.js'
+import { isNetworkKey, type NetworkKey } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { CountedCalls } from './counted-calls.js'
-import type { JournalHeader } from './journal-header.js'
+
+/** The seller whose calls a journal holds. With it a journal can be audited years later. */
+export interface JournalHeader {
+  /** The version of the format. */
+  readonly journal: 1
+  readonly agent: string
+  readonly network: NetworkKey
+  readonly payTo: string
+  /** Decimal id of USDC on that network. */
+  readonly asset: string
+  /** The names of the endpoints that the agent sells. */
+  readonly endpoints?: readonly string[]
+}
 
 /** The first line of each file, and of each process that writes to it. */
 export interface HeaderLine extends JournalHeader {

@@ -6,7 +6,7 @@ import { recentBookings } from '../../domain/income-bookings.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import { every } from '../../ports/timeouts-and-aborts.js'
-import type { JournalHeader } from '../journal/journal-header.js'
+import type { JournalHeader } from '../journal/journal-lines.js'
 import { type AuditEvents, type Decision, type Hello, keptOf, type RunView } from './page-events.js'
 
 /** The target of events. `write` returns whether more may follow at once. */

@@ -3,7 +3,7 @@
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { JournalHeader } from '../journal/journal-header.js'
+import type { JournalHeader } from '../journal/journal-lines.js'
 import type { JournalPiece } from '../journal/journal-reader.js'
 import { within } from './audited-period.js'
 import { misdated, reportedTwice, unbooked, unequalParts } from './compare-one-payment.js'

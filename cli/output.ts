@@ -2,7 +2,6 @@
  * Prints the commands' output. Text from other parties is data: its control characters are made visible before it
  * reaches a terminal.
  */
-
 import { styleText } from 'node:util'
 import { SvcError } from '../src/domain/index.js'
 import { indented } from './shown-json.js'

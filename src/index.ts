@@ -33,6 +33,7 @@ export type {
   EndpointOptions,
   Handler,
   HandlerContext,
+  HandlerLog,
   HandlerPayment,
   JSONSchema,
   Method,

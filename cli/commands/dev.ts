@@ -8,7 +8,7 @@ import { portArgument } from '../arguments.js'
 import type { Report } from '../dev/announce.js'
 import { interruption, runDevLoop } from '../dev/dev-loop.js'
 import type { LocalNetwork } from '../dev/local-network.js'
-import { callTold, failureTeller, offerTold } from '../dev/messages.js'
+import { callTold, failureTeller, logTold, offerTold } from '../dev/messages.js'
 import { programAt } from '../dev/program.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
 import { ownNetworkIfAny } from '../networks.js'
@@ -116,6 +116,7 @@ function reporter(onListening: (port: number) => void): (report: Report) => void
   const failureTold = failureTeller()
   return report => {
     if ('svcDevPort' in report) onListening(report.svcDevPort)
+    else if ('svcDevLog' in report) note(logTold(report.svcDevLog))
     else if ('svcDevFailure' in report) note(...failureTold(report.svcDevFailure))
     else if (report.svcDevCall.traceId !== OFFER_TRACE_ID) note(callTold(report.svcDevCall))
   }

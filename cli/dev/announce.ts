@@ -12,38 +12,26 @@ import { printable } from '../output.js'
 import { systemError } from '../system-error.js'
 import { installHooks } from './module-hooks.js'
 
-export interface Announcement {
-  readonly svcDevPort: number
-}
-
-/** A call that has ended. */
-export interface CallReport {
-  readonly svcDevCall: {
-    readonly method: string
-    readonly name: string
-    readonly status: number
-    readonly code: string
-    readonly charged: string
-    readonly amount?: string | undefined
-    readonly ms: number
-    readonly traceId: string
-    readonly isBroken: boolean
-  }
-}
-
-/** An error of a handler, with its stack. */
-export interface FailureReport {
-  readonly svcDevFailure: { readonly endpoint: string; readonly traceId: string; readonly error: string }
-}
-
-export type Report = Announcement | CallReport | FailureReport
+/** What the agent tells of itself: a port, a call that has ended, an error of a handler with its stack, an entry that a handler logged. */
+export type Report =
+  | { readonly svcDevPort: number }
+  | { readonly svcDevCall: CallReport }
+  | { readonly svcDevFailure: FailureReport }
+  | { readonly svcDevLog: LogReport }
+export type CallReport = Pick<
+  CallEndedMessage['call'],
+  'status' | 'code' | 'charged' | 'amount' | 'ms' | 'traceId'
+> &
+  Pick<CallEndedMessage['endpoint'], 'method' | 'name'> & { readonly isBroken: boolean }
+export type FailureReport = Record<'endpoint' | 'traceId' | 'error', string>
+export type LogReport = { readonly endpoint: string; readonly message: string; readonly data?: unknown }
 
 installHooks()
 
 subscribe('tracing:net.server.listen:asyncEnd', message => {
   const address = (message as { server: Server }).server.address()
   if (address === null || typeof address === 'string') return
-  process.send?.({ svcDevPort: address.port } satisfies Announcement)
+  process.send?.({ svcDevPort: address.port } satisfies Report)
 })
 
 subscribe('svc.call.ended', message => {
@@ -53,7 +41,7 @@ subscribe('svc.call.ended', message => {
   const isBroken = streamBroken === true
   process.send?.({
     svcDevCall: { method, name, status, code, charged, amount, ms, traceId, isBroken },
-  } satisfies CallReport)
+  } satisfies Report)
 })
 
 const OWN = ['../../src/', '../'].map(folder => new URL(folder, import.meta.url).href)
@@ -70,7 +58,11 @@ subscribe('svc.handler.failed', message => {
   const lines = inspect(error).split('\n')
   const told = lines.filter(line => !/^\s+at /.test(line) || isOwnFrame(line))
   const report = { endpoint, traceId, error: told.join('\n') }
-  process.send?.({ svcDevFailure: report } satisfies FailureReport)
+  process.send?.({ svcDevFailure: report } satisfies Report)
+})
+
+subscribe('svc.handler.logged', message => {
+  process.send?.({ svcDevLog: message } as Report)
 })
 
 const STDERR = 2

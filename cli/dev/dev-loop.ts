@@ -54,23 +54,15 @@ export async function runDevLoop(loop: DevLoop): Promise<number> {
   }
 }
 
-export interface AgentProcess {
-  /** The process's exit code; `null` where a signal ended it. */
-  readonly ended: Promise<number | null>
-  /** Asks the process to end. If it does not end within its own shutdown time and a margin, kills it. */
-  stop(signal: NodeJS.Signals): Promise<void>
-  signal(signal: NodeJS.Signals): void
-}
-
 /** `serve` lets running calls finish for 30 s, and then cuts them. A restart must not cut a payment. */
 const PATIENCE_MS = 35_000
 const ANNOUNCE = new URL('./announce.js', import.meta.url).href
 
-export function startAgent(
+function startAgent(
   { path, nodeFlags }: Program,
   env: NodeJS.ProcessEnv,
   { onReport, onSource }: Pick<DevLoop, 'onReport'> & { onSource(line: string): void },
-): AgentProcess {
+) {
   const child = spawn(process.execPath, [...nodeFlags, '--import', ANNOUNCE, path], {
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
@@ -87,8 +79,9 @@ export function startAgent(
   })
   return {
     ended,
-    signal: signal => void child.kill(signal),
-    async stop(signal) {
+    signal: (signal: NodeJS.Signals) => void child.kill(signal),
+    /** Asks the process to end. If it does not end within its own shutdown time and a margin, kills it. */
+    async stop(signal: NodeJS.Signals) {
       child.kill(signal)
       const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
       await ended
@@ -102,23 +95,15 @@ function isReport(message: unknown): message is Report {
   return isRecord(message) && KINDS.some(kind => kind in message)
 }
 
-const KINDS = ['svcDevPort', 'svcDevCall', 'svcDevFailure']
+const KINDS = ['svcDevPort', 'svcDevCall', 'svcDevFailure', 'svcDevLog']
 
 /** Signals that ask this process to end: Ctrl-C and others. */
-
-export interface Interruption {
-  /** Resolves with the first signal. */
-  readonly first: Promise<NodeJS.Signals>
-  /** Whether the first signal has come. */
-  readonly hasCome: boolean
-  /** Calls back at a second signal, which means "stop now". */
-  onAgain(hurry: (signal: NodeJS.Signals) => void): void
-}
+type Interruption = ReturnType<typeof interruption>
 
 /** `npm run` forwards a signal that the terminal has sent already, so one Ctrl-C arrives twice. */
 const SAME_KEY_MS = 500
 
-export function interruption(): Interruption {
+export function interruption() {
   let hurry: ((signal: NodeJS.Signals) => void) | undefined
   let firstMs: number | undefined
   const first = new Promise<NodeJS.Signals>(resolve => {
@@ -131,11 +116,13 @@ export function interruption(): Interruption {
     }
   })
   return {
+    /** Resolves with the first signal. */
     first,
     get hasCome() {
       return firstMs !== undefined
     },
-    onAgain(act) {
+    /** Calls back at a second signal, which means "stop now". */
+    onAgain(act: (signal: NodeJS.Signals) => void) {
       hurry = act
     },
   }

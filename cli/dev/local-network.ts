@@ -1,5 +1,4 @@
 /** Play money beside the agent: a sandbox, or AlgoKit LocalNet. */
-
 import { type Network, type NetworkDefinition, SvcError } from '../../src/domain/index.js'
 import { exportsOf, LOCALNET_FILE } from '../commands/localnet.js'
 import { startUsualSandbox } from '../commands/sandbox.js'

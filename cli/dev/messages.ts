@@ -2,7 +2,7 @@
 import type { ManifestEndpoint } from '../../src/client.js'
 import { formatUsd, shellWord, windowShown } from '../../src/domain/index.js'
 import { printable, styled } from '../output.js'
-import type { CallReport, FailureReport } from './announce.js'
+import type { CallReport, FailureReport, LogReport } from './announce.js'
 import type { FirstCall, Offer } from './first-call.js'
 
 export function offerTold(
@@ -22,21 +22,18 @@ export function offerTold(
 }
 
 /** One line a call: what was asked for, how it ended, what it earned, how long it took. */
-export function callTold({
-  method,
-  name,
-  status,
-  code,
-  charged,
-  amount,
-  ms,
-  isBroken,
-}: CallReport['svcDevCall']): string {
+export function callTold(report: CallReport): string {
+  const { method, name, status, code, charged, amount, ms, isBroken } = report
   const broken = isBroken ? ', the stream broke' : ''
   const outcome = status < 400 ? '' : ` ${code}`
   const asked = printable(`${method} /${name}`)
   const ended = printable(`${status}${outcome}, ${moneyTold(charged, amount)}${broken}`)
   return `${asked} ${styled(status < 400 ? 'green' : 'yellow', ended, process.stderr)}, ${ms} ms`
+}
+
+/** An entry of a handler's log. */
+export function logTold({ endpoint, message, data }: LogReport): string {
+  return printable(`${endpoint}: ${message}${data === undefined ? '' : ` ${JSON.stringify(data)}`}`)
 }
 
 /** What a call earned, in words. */
@@ -59,7 +56,7 @@ const CHARGED: Readonly<Record<string, string>> = {
  * The stack as Node prints it; once, where the same failure comes again: clients repeat a call that was answered with a status of
  * 500 or above.
  */
-export function failureTeller(): (failure: FailureReport['svcDevFailure']) => string[] {
+export function failureTeller(): (failure: FailureReport) => string[] {
   let last = ''
   let times = 0
   return ({ endpoint, error }) => {

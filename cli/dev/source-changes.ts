@@ -3,18 +3,12 @@ import { existsSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
 import { watch } from 'chokidar'
 
-export interface SourceChanges {
-  /** Watches a file from now on; it need not be there yet. */
-  add(path: string): void
-  /** Resolves at the next change, or at once if a change has not been reported yet. */
-  next(): Promise<void>
-  close(): void
-}
+export type SourceChanges = Awaited<ReturnType<typeof sourceChanges>>
 
 /** Waits this long without a change: editors write in several steps, and a checkout changes many files. */
 const QUIET_MS = 100
 
-export async function sourceChanges(entry: string): Promise<SourceChanges> {
+export async function sourceChanges(entry: string) {
   const sources = new Set([entry])
   let quiet: NodeJS.Timeout | undefined
   let changed = false
@@ -49,13 +43,15 @@ export async function sourceChanges(entry: string): Promise<SourceChanges> {
   await new Promise<void>(resolve => watcher.once('ready', () => resolve()))
 
   return {
-    add(path) {
+    /** Watches a file from now on; it need not be there yet. */
+    add(path: string): void {
       if (sources.has(path)) return
       sources.add(path)
       if (!existsSync(path)) absent.add(path)
       watcher.add(dirname(path))
     },
-    async next() {
+    /** Resolves at the next change, or at once if a change has not been reported yet. */
+    async next(): Promise<void> {
       if (!changed) {
         await new Promise<void>(resolve => {
           tell = resolve
@@ -63,7 +59,7 @@ export async function sourceChanges(entry: string): Promise<SourceChanges> {
       }
       changed = false
     },
-    close() {
+    close(): void {
       clearTimeout(quiet)
       void watcher.close()
     },

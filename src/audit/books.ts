@@ -1,5 +1,4 @@
 /** A seller's books: the journals of an agent, held against the chain that they name. `svc audit` and `svc refunds` print them. */
-
 import { algodClient } from '../adapters/algorand/node-clients.js'
 import type { NodeOptions } from '../adapters/algorand/node-response-reader.js'
 import { formatUsd } from '../domain/money.js'

@@ -1,5 +1,4 @@
 /** Everything that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
-
 import type { Audit } from '../app/server/server-environment.js'
 import type { Settings } from '../app/server/settings-from-options.js'
 import { chargeTable } from '../domain/machines/charge.machine.js'

@@ -1,5 +1,4 @@
 /** Asks for one resource as indexes do: by GET whatever its method is, by its own method, and as a page of another origin. */
-
 import { ajvValidator } from '../adapters/validation/ajv.js'
 import type { HttpReply } from '../app/client/http-exchange.js'
 import { BAZAAR_BYTES_MAX } from '../domain/bazaar-declaration.js'

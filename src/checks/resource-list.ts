@@ -1,5 +1,4 @@
 /** Reads `/.well-known/x402` as an index does, and says what is wrong with it. */
-
 import { parseBaseUnits } from '../domain/money.js'
 import { type NetworkFacts, networkOf } from '../domain/network.js'
 import { isAddress } from '../domain/strangers-text.js'

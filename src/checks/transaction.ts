@@ -1,5 +1,4 @@
 /** Whether a transaction landed, and what it moved: what a node and an indexer know of it. */
-
 import {
   bigintIn,
   INDEXER_TOKEN_HEADER,

@@ -2,7 +2,6 @@
  * What an endpoint declares about itself in its 402, so that a facilitator can list it (x402's `bazaar` extension,
  * version 2): a schema of its calls, and one call that satisfies it.
  */
-
 import { MEDIA_TYPE } from './body-type.js'
 import type { EndpointDef, JSONSchema } from './endpoint.js'
 import { examplesOf } from './example-input.js'

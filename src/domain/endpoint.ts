@@ -19,6 +19,7 @@ export type { BodyOf, JSONSchema } from './endpoint-schemas.js'
 export type {
   Handler,
   HandlerContext,
+  HandlerLog,
   HandlerPayment,
   PriceContext,
   PriceFunction,

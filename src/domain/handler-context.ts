@@ -29,10 +29,18 @@ export interface HandlerPayment {
   readonly asset: string
 }
 
+/** Logs an entry for this request. A text or an object whose field is named like a secret (`password`, `apiKey`) is masked. */
+export interface HandlerLog {
+  /** The caller reads the last 20 entries in an error answer; the seller reads all, in the `logger` and under `svc dev`. */
+  (message: string, data?: unknown): void
+  /** The seller alone reads it, in the `logger` and under `svc dev`: no answer, journal or page has it. */
+  private(message: string, data?: unknown): void
+}
+
 /** The argument of a handler: the request, the payment, and the signal to stop. */
 export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
-  /** Logs an entry for this request. An error answer contains the last 20 entries, so the caller reads them. */
-  log(message: string, data?: unknown): void
+  /** The caller reads the last 20 entries in an error answer; the seller reads all, in the `logger` and under `svc dev`. */
+  readonly log: HandlerLog
   /** The payment that will be settled. In a call that a window covers, no payment is settled, and its `amount` is `0`. */
   readonly payment: HandlerPayment
   /**

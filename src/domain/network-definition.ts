@@ -2,7 +2,6 @@
  * Reads a network from what a user gave: a public network's name, or a definition. Nobody must use mainnet by mistake, or think that
  * another network is mainnet. So a definition that shares a part of a public network's identity must share all of it.
  */
-
 import { SvcError, shown } from './errors.js'
 import {
   factsOfChecked,

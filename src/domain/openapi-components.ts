@@ -1,5 +1,4 @@
 /** The parts that all paid operations of an OpenAPI document share: the x402 headers, and the refusals. */
-
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_LENGTH_MAX } from './idempotency-key.js'
 import type { Schema } from './json-schema.js'
 import { OUTCOMES } from './machines/charge.machine.js'

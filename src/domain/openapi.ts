@@ -1,5 +1,4 @@
 /** The listed endpoints as an OpenAPI 3.1 document, for tools that support HTTP but not x402. */
-
 import type { AgentDef } from './agent.js'
 import { MEDIA_TYPE } from './body-type.js'
 import type { EndpointDef } from './endpoint.js'

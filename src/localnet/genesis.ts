@@ -1,5 +1,4 @@
 /** What a node says it is. A public network is refused before anything is asked of a wallet, signed or sent. */
-
 import { lookup } from 'node:dns/promises'
 import { type NodeClient, textIn } from '../adapters/algorand/node-response-reader.js'
 import { isPublicAddress } from '../adapters/outbound/public-addresses.js'

@@ -3,7 +3,6 @@
  * can start a program and cannot pay. The limits are the `SvcClient`'s; no text of the agent can raise them. What it says of money
  * is what this client signed.
  */
-
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { LRUCache } from 'lru-cache'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../adapters/mcp/free-tools.js'

@@ -1,5 +1,4 @@
 /** The registry, read from the boxes of one node. Promises: see the port. */
-
 import { type NodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
 import { fromBase64, toBase64 } from '../domain/bytes.js'
 import type { RegisteredAgent, RegistryApps, Score } from '../domain/registered-agent.js'

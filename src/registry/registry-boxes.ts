@@ -1,5 +1,4 @@
 /** The registry's boxes: raw names (a prefix and a key), ABI-encoded values. */
-
 import { decodeAddress, encodeAddress, PUBLIC_KEY_BYTES } from '../adapters/algorand/address.js'
 import { concatBytes, equalBytes } from '../domain/bytes.js'
 import type { RegisteredAgent, Score } from '../domain/registered-agent.js'

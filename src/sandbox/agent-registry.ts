@@ -1,5 +1,4 @@
 /** The registry's applications for readers: boxes, and the routes by which a node shows them. */
-
 import type { RegisteredAgent, Score } from '../domain/registered-agent.js'
 import {
   addressBox,

@@ -1,5 +1,4 @@
 /** The sandbox's own routes: faults, faucet, balances and rounds. They are for programs that did not start the sandbox. */
-
 import { isValidAddress } from '../adapters/algorand/signing-keys.js'
 import { SvcError } from '../domain/errors.js'
 import { isRecord } from '../domain/x402.js'

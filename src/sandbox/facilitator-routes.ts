@@ -3,7 +3,6 @@
  * It sponsors fees, and answers wrongly where a fault is set. It answers as the official facilitator does, not as our own: to a payment
  * that has landed it says no and names no transaction, and it verifies one that waits for its round. Sellers must be tested on that.
  */
-
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import { SvcError } from '../domain/errors.js'

@@ -1,5 +1,4 @@
 /** A running sandbox, and its options. */
-
 import type { NetworkDefinition } from '../domain/network.js'
 import type { SandboxRegistry } from './agent-registry.js'
 import type { Faults } from './faults.js'

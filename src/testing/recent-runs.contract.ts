@@ -1,5 +1,4 @@
 /** The promises of `src/ports/recent-runs.ts`, for any implementation of it. */
-
 import type { EndedCall, Runs } from '../ports/call-observer.js'
 import type { TestRunner } from './runner.js'
 

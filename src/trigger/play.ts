@@ -1,5 +1,4 @@
 /** Plays one case, and holds what happened against its rule. */
-
 import { formatUsd } from '../domain/money.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { type Answer, callerAt, type Target } from './caller.js'

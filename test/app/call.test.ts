@@ -1,9 +1,10 @@
 /** The record of one call: whose trace it is part of, what its log may say, and who its payment is proven to come from. */
 import { describe, expect, it } from 'vitest'
 import { spanIdOf } from '../../src/app/charge/call-record.js'
-import { log } from '../../src/app/charge/handler-context.js'
+import { Cancellation, contextOf } from '../../src/app/charge/handler-context.js'
 import { claimedPayer, meetsTerms, paysUs } from '../../src/app/charge/owners.js'
 import { MAINNET } from '../../src/domain/network.js'
+import { silentLogger } from '../../src/ports/logger.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'
 import { fieldsOf } from '../support/call-fields.js'
 import { PAYMENT, REQUIREMENTS, type Scene, scene, UUID } from '../support/charge-fixture.js'
@@ -75,8 +76,9 @@ describe('the trace', () => {
 
 describe('the log of a handler', () => {
   function logged(...entries: readonly unknown[]) {
-    const { call } = scene()
-    for (const data of entries) log(call, 5, 'said', data)
+    const { call, world } = scene()
+    const { log } = contextOf(world, call, new Cancellation())
+    for (const data of entries) log('said', data)
     return call.handled.logs
   }
 
@@ -89,19 +91,48 @@ describe('the log of a handler', () => {
     const data = { rows: 1 }
     const entries = logged(data)
     data.rows = 2
-    expect(entries).toEqual([{ atMs: 5, message: 'said', data: { rows: 1 } }])
-    expect(logged(undefined)).toStrictEqual([{ atMs: 5, message: 'said' }])
+    expect(entries).toEqual([{ atMs: expect.any(Number), message: 'said', data: { rows: 1 } }])
+    expect(logged(undefined)).toStrictEqual([{ atMs: expect.any(Number), message: 'said' }])
   })
 
   it('is bounded, whatever a handler writes', () => {
-    const { call } = scene()
-    log(call, 5, 'x'.repeat(2_000))
-    log(call, 5, 7 as never)
+    const { call, world } = scene()
+    const { log } = contextOf(world, call, new Cancellation())
+    log('x'.repeat(2_000))
+    log(7 as never)
     expect(call.handled.logs.map(({ message }) => message)).toEqual(['x'.repeat(1_000), '7'])
     // With its quotation marks a text of 1998 characters has 2000.
     const [whole, cut] = logged('y'.repeat(1_998), 'y'.repeat(1_999))
     expect(whole!.data).toBe('y'.repeat(1_998))
     expect(cut!.data).toBe(`"${'y'.repeat(1_999)}…`)
+  })
+
+  it('is told to the seller, masks what is named like a secret, and keeps what is private from the caller', () => {
+    const { call, world } = scene()
+    const told: unknown[][] = []
+    const logger = {
+      ...silentLogger,
+      info: (...said: unknown[]) => told.push(said),
+      warn: (...said: unknown[]) => told.push(said),
+    }
+    const { log } = contextOf({ ...world, logger }, call, new Cancellation())
+    log('asked', { apiKey: 'k-1', deep: [{ PASSWORD: { of: 'k-2' } }], tokens: 12, city: 'Bergen' })
+    log('again', { secret: 'k-3' })
+    log.private('for me', { city: 'Oslo' })
+    const masked = '[masked: its name looks like a secret]'
+    const data = { apiKey: masked, deep: [{ PASSWORD: masked }], tokens: 12, city: 'Bergen' }
+    expect(call.handled.logs.map(({ message, data }) => [message, data])).toEqual([
+      ['asked', data],
+      ['again', { secret: masked }],
+    ])
+    expect(JSON.stringify(told)).not.toMatch(/k-\d/)
+    expect(told.map(([, message]) => message)).toEqual([
+      expect.stringContaining('named like a secret'),
+      'asked',
+      'again',
+      'for me',
+    ])
+    expect(told[1]![0]).toMatchObject({ data, traceId: call.traceId })
   })
 
   it('gives away no more of an error than its name', () => {

@@ -176,6 +176,23 @@ describe('svc dev --sandbox', () => {
     await heard.until(/^POST \/say 500 handler_error, not charged, \d+ ms$/m)
   })
 
+  it('prints what a handler logs, also what is private, which no caller reads', async () => {
+    const source = agentSource('mine').replace(
+      'handler: () => ({ word }),',
+      "handler: ({ log }) => { log('seen', { city: 'Oslo' }); log.private('hidden', { token: 'k-1' }); throw new Error('x') },",
+    )
+    const { heard } = dev(project({ 'agent.mjs': source }), ['--sandbox', '--json'])
+    const { sandbox, wallet, call } = await ready(heard)
+    const env = { SVC_SANDBOX: sandbox, SVC_MNEMONIC: wallet.mnemonic }
+    const { stderr, stdout } = await svc(
+      ['call', call.url, '--body', '{}', '--max-price', '1', '--json'],
+      env,
+    )
+    await heard.until(/^say: seen \{"city":"Oslo"\}\nsay: hidden \{"token":"\[masked: [^"]+"\}$/m)
+    expect(heard.text + stdout + stderr).not.toContain('k-1')
+    expect(stdout + stderr).not.toContain('hidden')
+  })
+
   it('puts an agent without a network on the sandbox’s, and refuses one that names mainnet, on one line', async () => {
     const named = agentSource('plain').replace(
       'payTo, network, endpoints',

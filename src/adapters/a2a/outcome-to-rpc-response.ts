@@ -1,5 +1,4 @@
 /** How A2A answers each final state of a call, by the kind of its outcome. */
-
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { type AnswerContent, contentOf } from '../../domain/handler-answer.js'
 import {

@@ -2,7 +2,6 @@
  * `POST /a2a`: one method under its two names, over the same charge as every other transport. Payments come in headers, or
  * in messages on a task where the client activates the x402 extension.
  */
-
 import type { AgentDef } from '../../domain/agent.js'
 import {
   A2A_PATH,

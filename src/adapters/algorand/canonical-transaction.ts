@@ -7,7 +7,6 @@
  *
  * @see https://dev.algorand.co/concepts/transactions/reference/
  */
-
 import { SIGNED_BODY, SIGNED_HEAD, UNSIGNED_HEAD } from './transaction-bytes.js'
 
 /** What payments are judged by. A transaction of algosdk is one too. */

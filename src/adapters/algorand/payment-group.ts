@@ -1,5 +1,4 @@
 /** The group of a payment and, before it, the sponsor's transaction, ready to be signed. */
-
 import { sha512_256 } from '#platform'
 import { concatBytes } from '../../domain/bytes.js'
 import { SdkError } from '../../domain/errors.js'

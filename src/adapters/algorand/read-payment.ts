@@ -1,5 +1,4 @@
 /** Reads the payment inside `payload.paymentGroup[payload.paymentIndex]`. Promise: see the port. */
-
 import { hash } from 'node:crypto'
 import type { EncodedMultisig, SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'

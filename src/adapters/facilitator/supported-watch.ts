@@ -2,7 +2,6 @@
  * Keeps the last good answer of `/supported`. It is read at once and refreshed in the background; a later failure does not
  * discard it. Callers wait only for the first read, and only for a short time.
  */
-
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isAddress } from '../../domain/strangers-text.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'

@@ -1,5 +1,4 @@
 /** How HTTP answers each final state of a call, by the kind of its outcome. */
-
 import { unwritten } from '../../domain/call-errors.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'

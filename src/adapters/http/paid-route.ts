@@ -1,5 +1,4 @@
 /** The routes of one paid endpoint: each reads the request, walks the charge machine, and returns the reply. */
-
 import type { EndpointDef, Method } from '../../domain/endpoint.js'
 import type { Lifecycle } from '../../domain/endpoint-options.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'

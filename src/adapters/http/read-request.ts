@@ -1,5 +1,4 @@
 /** Reads an HTTP request for every transport: body, payment, keys, the caller, and the URL that the caller used. */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { parse } from 'node:querystring'

@@ -1,5 +1,4 @@
 /** The route of a transport: HTTP around a protocol that does not depend on it. */
-
 import { unwritten } from '../../domain/call-errors.js'
 import type { Parsed } from '../../domain/x402.js'
 import type { Logger } from '../../ports/logger.js'

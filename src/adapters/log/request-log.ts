@@ -1,5 +1,4 @@
 /** A line for every ended call: its result and its ids. It never has a body, a header or a payer. */
-
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { Logger } from '../../ports/logger.js'
 

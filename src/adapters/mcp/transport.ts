@@ -2,7 +2,6 @@
  * `POST {basePath}/mcp`: streamable HTTP without sessions, for both generations of the protocol. One message for each
  * request, so a request is at most one call, and a call is at most one payment.
  */
-
 import { isIP } from 'node:net'
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'

@@ -1,5 +1,4 @@
 /** One process. The last calls in a ring: a call overwrites the oldest one. */
-
 import type { EndedCall, Runs } from '../../ports/call-observer.js'
 
 export function memoryRuns(capacity: number): Runs {

@@ -2,7 +2,6 @@
  * The last calls of all processes, in a list that Redis keeps short. No call waits for a write, and a lost write is not
  * repeated. A read returns what this process knows, and asks Redis in the background for the next read.
  */
-
 import type { EndedCall, Runs } from '../../ports/call-observer.js'
 import { type Cancel, systemClock } from '../../ports/clock.js'
 import type { Connection } from './connection.js'

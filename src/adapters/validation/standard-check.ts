@@ -1,5 +1,4 @@
 /** Checks by a library's own schema. Its time and its patterns are the library's: none of this folder's bounds apply. */
-
 import type { StandardIssue, StandardResult, StandardSchema } from '../../domain/endpoint-schemas.js'
 import { escapePointer } from '../../domain/json.js'
 import type { Checked, InputCheck, InvalidInput } from '../../ports/input-validator.js'

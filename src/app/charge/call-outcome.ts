@@ -1,5 +1,4 @@
 /** Turns the record of a finished call into its outcome. A transport then renders the outcome. */
-
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { type ChargeDrawing, type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { Walked } from '../../domain/state-machine/run-machine.js'

@@ -1,10 +1,11 @@
-/** What a handler gets beside its input: the payment, a signal, and a log for its caller. */
-
+/** What a handler gets beside its input: the payment, a signal, and a log for the seller and the caller. */
 import type { HandlerContext } from '../../domain/endpoint.js'
 import { parseBaseUnits, usdNumber } from '../../domain/money.js'
 import { cutText } from '../../domain/strangers-text.js'
+import type { Logger } from '../../ports/logger.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
+import { handlerLogged } from './tell-observers.js'
 
 /** The handler's signal, made on first access: most handlers never use it, and making one costs more than the whole walk. */
 export class Cancellation {
@@ -51,7 +52,7 @@ export function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellati
     body: call.input,
     headers: request.headers,
     query: request.query,
-    log: (message: string, data?: unknown) => log(call, deps.clock.now(), message, data),
+    log: logOf(deps, call),
     payment: requirements
       ? {
           txId,
@@ -72,30 +73,54 @@ const LOGS_MAX = 20
 const LOG_MESSAGE_LENGTH_MAX = 1_000
 const LOG_DATA_LENGTH_MAX = 2_000
 
-/**
- * The entry is rendered when it is logged: later changes to `data` do not change it, and it cannot break or swell the
- * error answer that carries it.
- */
-export function log(call: Call, atMs: number, message: string, data?: unknown): void {
-  if (call.handled.logs.length === LOGS_MAX) call.handled.logs.shift()
-  const entry = { atMs, message: cutText(String(message), LOG_MESSAGE_LENGTH_MAX) }
-  call.handled.logs.push(data === undefined ? entry : { ...entry, data: loggable(data) })
+function logOf(deps: ChargeDeps, call: Call): HandlerContext['log'] {
+  const log = (message: string, data?: unknown) => {
+    if (call.handled.logs.length === LOGS_MAX) call.handled.logs.shift()
+    call.handled.logs.push({ atMs: deps.clock.now(), ...said(deps, call, message, data) })
+  }
+  log.private = (message: string, data?: unknown) => void said(deps, call, message, data)
+  return log
 }
 
-function loggable(data: unknown): unknown {
+/**
+ * Tells the seller. The entry is rendered now: later changes to `data` do not change it, and it cannot break or swell the error answer
+ * that carries it.
+ */
+function said(deps: ChargeDeps, call: Call, message: string, data: unknown) {
+  const text = cutText(String(message), LOG_MESSAGE_LENGTH_MAX)
+  const entry = { message: text, ...(data !== undefined && { data: loggable(data, deps.logger) }) }
+  const about = { ...entry, endpoint: call.endpoint.def.name, traceId: call.traceId }
+  deps.logger.info(about, text)
+  if (handlerLogged.hasSubscribers) handlerLogged.publish(about)
+  return entry
+}
+
+const warned = new WeakSet<Logger>()
+
+function loggable(data: unknown, logger: Logger): unknown {
   try {
-    const text = JSON.stringify(data, withoutErrors) ?? 'null'
+    const text = JSON.stringify(data, withoutSecrets) ?? 'null'
+    if (text.includes(MASKED) && !warned.has(logger))
+      logger.warn({}, 'a log entry has a field that is named like a secret: it is masked')
+    if (text.includes(MASKED)) warned.add(logger)
     return text.length > LOG_DATA_LENGTH_MAX ? `${cutText(text, LOG_DATA_LENGTH_MAX)}…` : JSON.parse(text)
   } catch {
     return 'not JSON'
   }
 }
 
+const SECRET =
+  /passw|passphrase|secret|token|api[-_]?key|private[-_]?key|mnemonic|credential|authorization|cookie/i
+const MASKED = '[masked: its name looks like a secret]'
+
 /**
- * Leaves errors out of log entries. Callers read the entries, and errors hold private data: the errors of an HTTP
- * library hold the request's headers.
+ * Callers read the entries. Errors hold private data (those of an HTTP library hold the request's headers), and fields that are named like
+ * secrets hold secrets. A number is none: `{ tokens: 120 }`.
  */
-function withoutErrors(this: Record<string, unknown>, key: string, value: unknown): unknown {
+function withoutSecrets(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const original = this[key]
-  return original instanceof Error ? original.name : value
+  if (original instanceof Error) return original.name
+  return SECRET.test(key) && (typeof value === 'string' || typeof value === 'object') && value
+    ? MASKED
+    : value
 }

@@ -3,7 +3,6 @@
  * for callers; otherwise the message goes to the seller's log. A handler's message must not look like this server's
  * own statement about a payment.
  */
-
 import { isReservedCode } from '../../domain/call-errors.js'
 import type { Answer } from '../../domain/handler-answer.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'

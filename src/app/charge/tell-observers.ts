@@ -34,3 +34,4 @@ export interface HandlerFailedMessage {
 
 export const callEnded = channel('svc.call.ended')
 export const handlerFailed = channel('svc.handler.failed')
+export const handlerLogged = channel('svc.handler.logged')

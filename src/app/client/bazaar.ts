@@ -3,7 +3,6 @@
  * index is another party's: it may count wrongly, repeat a page, or never end. So the reading is bounded, and says whether it is
  * complete.
  */
-
 import { sandboxUrl } from '#platform'
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
 import {

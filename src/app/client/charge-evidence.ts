@@ -2,7 +2,6 @@
  * Whether a payment was charged, as far as the seller's last answer shows. What was signed is the fact; the receipt and
  * every error code are claims of the seller.
  */
-
 import { usdNumber } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import {

@@ -3,7 +3,6 @@
  * payment, a subscription key, the caller's own headers) is meant for the address that was named. Replies are bounded in time and in
  * bytes.
  */
-
 import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { cutText } from '../../domain/strangers-text.js'

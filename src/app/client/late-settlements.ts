@@ -2,7 +2,6 @@
  * Settles the reservations of payments that were sent and whose end is not known, whichever process sent them. Sellers
  * hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
  */
-
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { checkedNode } from '../../adapters/algorand/last-round.js'
 import type { Algod, Indexer } from '../../adapters/algorand/node-clients.js'

@@ -2,7 +2,6 @@
  * The payments that this client has sent: its book of them, and what the programs of this package say of them when a call or a session
  * ends. That is what was signed, and what it bought. A seller's answer is named as its words, and only the chain ends a payment.
  */
-
 import { SvcError } from '../../domain/errors.js'
 import { formatUsd, usdNumber } from '../../domain/money.js'
 import { csvRow } from '../../domain/strangers-text.js'

@@ -2,7 +2,6 @@
  * The window that a payment bought: as the quote had it, and what its seller says of it in the head of its answers. What the seller
  * says in addition is no part of the sale.
  */
-
 import { isForWindow } from '../../domain/quote-for-display.js'
 import { readPeriodMs } from '../../domain/subscription-terms.js'
 import type { Clock } from '../../ports/clock.js'

@@ -2,7 +2,6 @@
  * Ends a server by the shutdown machine: stop accepting calls, wait for running calls, cut those that outlast the
  * deadline.
  */
-
 import { type ShutdownDrawing, shutdownTable } from '../../domain/machines/shutdown.machine.js'
 import { type Effects, run } from '../../domain/state-machine/run-machine.js'
 import type { Clock } from '../../ports/clock.js'

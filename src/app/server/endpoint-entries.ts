@@ -1,5 +1,4 @@
 /** All values about an agent's endpoints that are computed once, at start, and what the seller is warned of about their quotes. */
-
 import { ajvValidator } from '../../adapters/validation/ajv.js'
 import { standardCheck } from '../../adapters/validation/standard-check.js'
 import type { AgentDef } from '../../domain/agent.js'

@@ -3,7 +3,6 @@
  * others once a minute. Lines are written and synced in groups, after the answers: a process that is killed loses its last calls,
  * and the audit reports their transactions without a run. One process writes to one file, and locks it.
  */
-
 import type { JournalCondition } from '../../app/server/server-environment.js'
 import { SvcError } from '../../domain/errors.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'

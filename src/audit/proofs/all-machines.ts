@@ -1,5 +1,4 @@
 /** The five machines, each with the table that the program runs on and what is proved of it. */
-
 import { chargeMachine, chargeTable } from '../../domain/machines/charge.machine.js'
 import { claimMachine, claimTable } from '../../domain/machines/claim.machine.js'
 import { paymentMachine, paymentTable } from '../../domain/machines/payment.machine.js'

@@ -1,5 +1,4 @@
 /** The properties of the charge machine, each in an auditor's terms, and checked on every path. */
-
 import type { Charged, Outcome } from '../../domain/machines/charge.machine.js'
 import type { Table } from '../../domain/state-machine/transition-table.js'
 import { CHARGE_ANSWERS } from './charge.expected-answers.js'

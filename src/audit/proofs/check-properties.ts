@@ -1,5 +1,4 @@
 /** Checks a machine's properties on every path through it or on every state, not on samples. */
-
 import type { Table } from '../../domain/state-machine/transition-table.js'
 
 /** A property that holds for each of `some`. Everything holds for an empty set, so `some` must not be empty. */

@@ -1,5 +1,4 @@
 /** Compares runs with the chain: each reported charge has a transaction, and each transaction has a run. */
-
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'

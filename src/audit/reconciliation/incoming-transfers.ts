@@ -1,5 +1,4 @@
 /** The transfers to an account, read from an indexer. Audits use it, so it may be slow. */
-
 import {
   bigintIn,
   INDEXER_TOKEN_HEADER,

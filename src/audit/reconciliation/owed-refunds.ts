@@ -3,7 +3,6 @@
  * chain. A later payment from `payTo` to the payer whose note names the transaction sends it back. One of the same amount without
  * such a note may be a refund or a purchase: it counts where the seller says so.
  */
-
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'

@@ -5,7 +5,6 @@
  *
  * Each audit has a salt of its own for the sums: a payer who knew the sums could hide one payment behind another.
  */
-
 import type { EndedCall } from '../../ports/call-observer.js'
 import { systemRandom } from '../../ports/random.js'
 import type { Transfer } from './incoming-transfers.js'

@@ -2,7 +2,6 @@
  * Compares a journal of calls with the chain, in both directions, and with the machine. It reads the journal once, and a
  * second time only where they differ. It keeps 16 to 32 bytes for each payment, however long the journal and the chain are.
  */
-
 import { STREAM_TIMEOUT_MAX_MS } from '../../domain/endpoint-options.js'
 import { SvcError } from '../../domain/errors.js'
 import { reportsCharge } from '../../domain/income-bookings.js'

@@ -1,5 +1,4 @@
 /** What a charge store holds of claims and payments, as a decision reads it and leaves it. */
-
 import { type ClaimState, claimTable } from '../machines/claim.machine.js'
 import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../machines/claim-and-payment.rules.js'
 import { type PaymentState, paymentTable } from '../machines/payment.machine.js'

@@ -2,7 +2,6 @@
  * Rules of the charge stores that the claim machine and the payment machine do not show. Memory and Redis use the
  * same rules.
  */
-
 import type { Drawing, EventOf, StateOf } from '../state-machine/transition-table.js'
 import type { ClaimDrawing } from './claim.machine.js'
 import type { PaymentDrawing, PaymentState } from './payment.machine.js'

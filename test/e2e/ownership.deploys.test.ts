@@ -158,6 +158,26 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
     }
   })
 
+  it.each([false, true])(
+    'from which on keys count: their payers need a proof; in doubt before: %s',
+    async isInDoubt => {
+      const { old, next, renewed } = await deployed([{ options: { idempotency: undefined } }, {}], kind)
+      for (const { skill, key } of CALLS) {
+        const { payment, ask, prove, paidOnce } = await paid(old, skill, key)
+        const first = await (isInDoubt ? inDoubt(old, () => ask(old)) : ask(old))
+        expect(first.code).toBe(isInDoubt ? 'settlement_unknown' : 'ok')
+        if (isInDoubt) {
+          await renewed()
+          await land(old, payment)
+          world.sandbox.faults.clear()
+        }
+        for (let again = 0; again < 2; again++)
+          expect(await prove(next)).toMatchObject({ code: 'ok', replayed: true, data: { run: 1 } })
+        paidOnce()
+      }
+    },
+  )
+
   it.each(Object.entries(EVERY_DOOR))('the price, through %s', async (_, door) => {
     const { old, next } = await deployed([{}, { price: '$0.05' }], kind)
     for (const { skill, key } of CALLS) {

@@ -65,12 +65,14 @@ function proveAndHold(deps: ChargeDeps, call: Call) {
   })
 }
 
-function hold(deps: ChargeDeps, call: Call) {
+function hold(deps: ChargeDeps, call: Call): 'opened' | Promise<Taken> {
   call.holds.owned = ownedBy(deps, call, call.holds.key)
   return call.holds.owned === undefined ? 'opened' : take(deps, call, call.holds.owned)
 }
 
-async function take(deps: ChargeDeps, call: Call, owned: Owned) {
+type Taken = Exclude<Opened['verdict'], 'unsure' | 'full'> | 'storeDown'
+
+async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> {
   let opened = await attempt(deps, owned)
   if (opened?.verdict === 'unsure') {
     const refused = await unlessFresh(deps, call, call.payment.read)
@@ -79,6 +81,11 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned) {
   }
   if (opened?.verdict === 'full') deps.logger.error({ txId: call.payment.txId }, 'the charge store is full')
   if (opened === undefined || opened.verdict === 'full' || opened.verdict === 'unsure') return storeDown(call)
+  if ((opened.verdict === 'spent' || opened.verdict === 'inUse') && isPayerWithKey(call, owned)) {
+    // The payment was recorded without the key, as by a seller whose keys did not count yet: it lies under its own name.
+    call.holds.key = undefined
+    return hold(deps, call)
+  }
   switch (opened.verdict) {
     case 'opened':
       call.holds.held = true
@@ -101,6 +108,10 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned) {
     default:
       return refusedFor(deps, call, opened)
   }
+}
+
+function isPayerWithKey({ payment }: Call, { answerName }: Owned): boolean {
+  return payment.isProven && answerName !== undefined
 }
 
 const NOT_KEPT = { answer: undefined, payer: undefined, amount: '0', asset: '', window: undefined } as const

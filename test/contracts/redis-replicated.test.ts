@@ -56,7 +56,7 @@ describe('with a replica that follows', () => {
     expect(await waiting.spend.attach('id', payment)).toBe(true)
     await waiting.tasks.put(task)
     const take = { name: 'task', payment: 'P', token: 't', lifeMs: LEASE_MS }
-    expect(await waiting.tasks.take(take)).toMatchObject({ verdict: 'taken' })
+    expect(await waiting.tasks.take(take)).toMatchObject({ payment: 'P', isFirst: true })
     expect(await waiting.health()).toMatchObject({ ok: true, warnings: [] })
   })
 

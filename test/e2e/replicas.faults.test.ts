@@ -198,7 +198,7 @@ describe('a Redis that', () => {
 })
 
 describe('round trips', () => {
-  it('a paid call with a key waits for so many scripts, and a replay for two', async () => {
+  it('a paid call with a key waits for so many scripts, and a replay for three', async () => {
     const s = await scene({ rateLimit: { perMinute: 100 } })
     /** Without those that push finished calls, several at once, onto the list of runs: nothing of a call waits for them. */
     const scripts = async () => {
@@ -213,11 +213,11 @@ describe('round trips', () => {
     const begun = await scripts()
     const paid = await pay(s.seller, `${s.seller.url}/answer`, { headers: key })
     expect(paid.status).toBe(200)
-    // Counted under the address, opened, counted under the payer and no longer under the address, credit, recorded; and
-    // completion and credit, which no answer waits for.
-    await expect.poll(scripts).toBe(begun + 8)
+    // Looked up under the payer, counted under the address, opened, counted under the payer and no longer under the address, credit,
+    // recorded; and completion and credit, which no answer waits for.
+    await expect.poll(scripts).toBe(begun + 9)
     const replayed = await pay(s.seller, `${s.seller.url}/answer`, { headers: key })
     expect(replayed.headers.get('idempotency-replayed')).toBe('true')
-    expect(await scripts()).toBe(begun + 10)
+    expect(await scripts()).toBe(begun + 12)
   })
 })

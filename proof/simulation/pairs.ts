@@ -45,7 +45,7 @@ export const OPEN: readonly { readonly pair: Pair; readonly because: string }[] 
   {
     pair: ['mode=none', 'deploy=mode'],
     because:
-      'A seller that begins to heed keys between two requests of one call: an answer that is owed without a key is not found by the same request, which has one.',
+      'A seller that begins to heed keys between two requests of one call: an answer that is owed without a key is found by the same request, which has one, only with a proof of the payer.',
   },
 ]
 

@@ -1,5 +1,5 @@
 /** Notices changes of an agent's own sources: the files that it has imported, wherever they are, and no others. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
 import { watch } from 'chokidar'
 
@@ -9,13 +9,17 @@ export type SourceChanges = Awaited<ReturnType<typeof sourceChanges>>
 const QUIET_MS = 100
 
 export async function sourceChanges(entry: string) {
-  const sources = new Set([entry])
+  /** Each source, and what it was when it was imported: a file may change before its folder is watched. */
+  const sources = new Map([[entry, signatureOf(entry)]])
+  let startedMs = Date.now()
   let quiet: NodeJS.Timeout | undefined
   let changed = false
   let tell: (() => void) | undefined
 
   function notice(path: string): void {
-    if (!sources.has(path)) return
+    const signature = signatureOf(path)
+    if (!sources.has(path) || sources.get(path) === signature) return
+    sources.set(path, signature)
     clearTimeout(quiet)
     quiet = setTimeout(() => {
       changed = true
@@ -26,13 +30,9 @@ export async function sourceChanges(entry: string) {
   // Folders, because many editors replace a file by another: who watches the file itself sees the old one go, and no more.
   const watcher = watch(dirname(entry), { depth: 0 })
   const folders = new Set([dirname(entry)])
-  const absent = new Set<string>()
   watcher.on('all', (event, path) => {
-    // What a folder has when it is first read is no change, but for a file that was awaited.
-    if (event === 'add' && !absent.delete(path)) return
-    if (event === 'unlink') absent.add(path)
     if (event !== 'addDir') return notice(path)
-    if (folders.has(path) || ![...absent].some(awaited => awaited.startsWith(path + sep))) return
+    if (folders.has(path) || ![...sources.keys()].some(source => source.startsWith(path + sep))) return
     folders.add(path)
     // A folder that comes is watched by its name, and not yet for what is in it.
     watcher.unwatch(path)
@@ -46,22 +46,30 @@ export async function sourceChanges(entry: string) {
     /** Watches a file from now on; it need not be there yet. */
     add(path: string): void {
       if (sources.has(path)) return
-      sources.add(path)
-      if (!existsSync(path)) absent.add(path)
+      // What came since the run began may have come after the import that missed it.
+      const isNew = (statSync(path, { throwIfNoEntry: false })?.birthtimeMs ?? 0) > startedMs
+      sources.set(path, isNew ? undefined : signatureOf(path))
       watcher.add(dirname(path))
+      if (isNew) notice(path)
     },
     /** Resolves at the next change, or at once if a change has not been reported yet. */
     async next(): Promise<void> {
-      if (!changed) {
-        await new Promise<void>(resolve => {
-          tell = resolve
-        })
-      }
+      const told = new Promise<void>(resolve => {
+        tell = resolve
+      })
+      if (!changed) await told
       changed = false
+      startedMs = Date.now()
     },
-    close(): void {
+    close: () => {
       clearTimeout(quiet)
       void watcher.close()
     },
   }
+}
+
+/** `undefined` for a file that is not there. */
+function signatureOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats && `${stats.ino} ${stats.mtimeMs} ${stats.size}`
 }

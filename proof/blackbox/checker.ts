@@ -90,7 +90,9 @@ export function judge(lines: readonly Line[], transfers: readonly Transfer[]): J
     const isFailure = own.some(({ sent }) => sent.body.includes('"fail":true'))
     if (charged.length > 1) find('double-charge', purchase, charged.join(', '))
     if (isFailure && charged.length > 0) find('failure-charged', purchase, charged.join(', '))
-    const paidRuns = new Set(charged.flatMap(txId => [...runsOf(paid.get(txId)!)]))
+    // Of a payment that landed: what came with it, and what came under its receipt, beside another payment.
+    const receipted = own.filter(({ got }) => got?.txId !== undefined && charged.includes(got.txId))
+    const paidRuns = runsOf([...charged.flatMap(txId => paid.get(txId)!), ...receipted])
     for (const [txId, about] of paid) judgePayment(purchase, txId, about, paidRuns, isFailure)
     for (const { got } of own)
       if (got?.status === 200 && got.txId && !landed.has(got.txId)) find('false-receipt', purchase, got.txId)

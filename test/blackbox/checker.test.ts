@@ -53,6 +53,17 @@ describe('an honest history', () => {
     ]
     expect(anomalies(lines, [landed(one)])).toEqual([])
   })
+
+  it('whose answer was lost, and came under its receipt beside a second payment that never landed', () => {
+    const lines = [
+      ...exchange({ payment: one, idempotencyKey }, undefined),
+      ...exchange(
+        { payment: two, idempotencyKey },
+        { run: RUNS[0], txId: landed(one).txId, isReplayed: true },
+      ),
+    ]
+    expect(anomalies(lines, [landed(one)])).toEqual([])
+  })
 })
 
 describe('finds', () => {

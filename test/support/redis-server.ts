@@ -31,11 +31,22 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   const { settings = KEEPS_ALL, sentinel = false } = options
   const launch = await redisLauncher()
   const folder = await mkdtemp(join(tmpdir(), 'svc-redis-'))
-  const port = await freePort()
+  let port = await freePort()
   const file = join(folder, 'redis.conf')
-  const place = [`port ${port}`, `dir ${folder}`]
-  await writeFile(file, [...place, ...settings, ''].join('\n'))
   let running: Launched | undefined
+
+  const configure = () => writeFile(file, [`port ${port}`, `dir ${folder}`, ...settings, ''].join('\n'))
+
+  /** Another process may take a port between its being found free and being used. */
+  async function startFirst(): Promise<void> {
+    await configure()
+    await start().catch(async (error: Error) => {
+      if (!error.message.includes('Address already in use')) throw error
+      port = await freePort()
+      await configure()
+      await start()
+    })
+  }
 
   async function start(): Promise<void> {
     running = await launch(port, folder, sentinel ? [file, '--sentinel'] : [file])
@@ -47,7 +58,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     await killed?.kill()
   }
 
-  await start()
+  await startFirst()
   return {
     url: `redis://127.0.0.1:${port}`,
     port,

@@ -2,8 +2,7 @@
  * Reads a payment (`pay`) or an asset transfer (`axfer`) in Algorand's canonical encoding: bare, in an empty wrapper of signatures, or
  * with a plain signature. `undefined` for all else, which algosdk decodes. What is canonical is hashed as it came: this reader takes
  * 4 µs, algosdk 45 to decode and to encode again. A test holds it to algosdk over generated and damaged transactions.
- *
- * Canonical: keys in order, each once; the shortest form of each length and number; nothing that is empty or zero.
+ * Canonical is: keys in order, each once; the shortest form of each length and number; nothing that is empty or zero.
  *
  * @see https://dev.algorand.co/concepts/transactions/reference/
  */
@@ -35,9 +34,7 @@ export interface Transfer {
 
 export interface CanonicalMember {
   readonly txn: TransactionFacts
-  /** Present where it came in the wrapper of signatures, even an empty one. */
   readonly signed?: { readonly sig?: Uint8Array }
-  /** The transaction's own encoding. */
   readonly encoding: Uint8Array
 }
 
@@ -45,7 +42,6 @@ const SIGNATURE_END = SIGNED_HEAD.length + 64
 
 type Kind = 'uint' | 'key' | 'text' | 'note'
 
-/** In canonical order. */
 const KEYS = {
   aamt: 'uint',
   aclose: 'key',
@@ -76,7 +72,6 @@ const ENTRIES = Object.entries(KEYS).map(([key, kind]) => ({
   bytes: Buffer.from([0xa0 | key.length, ...Buffer.from(key)]),
 }))
 
-/** A payment's own keys, and a transfer's. All others are of both. */
 const OWN: Readonly<Record<'pay' | 'axfer', readonly Key[]>> = {
   pay: ['amt', 'close', 'rcv'],
   axfer: ['aamt', 'aclose', 'arcv', 'asnd', 'xaid'],

@@ -81,7 +81,8 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> 
   }
   if (opened?.verdict === 'full') deps.logger.error({ txId: call.payment.txId }, 'the charge store is full')
   if (opened === undefined || opened.verdict === 'full' || opened.verdict === 'unsure') return storeDown(call)
-  if ((opened.verdict === 'spent' || opened.verdict === 'inUse') && isPayerWithKey(call, owned)) {
+  const isRefused = opened.verdict === 'spent' || opened.verdict === 'inUse'
+  if (isRefused && call.payment.isProven && owned.answerName !== undefined) {
     // The payment was recorded without the key, as by a seller whose keys did not count yet: it lies under its own name.
     call.holds.key = undefined
     return hold(deps, call)
@@ -108,10 +109,6 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> 
     default:
       return refusedFor(deps, call, opened)
   }
-}
-
-function isPayerWithKey({ payment }: Call, { answerName }: Owned): boolean {
-  return payment.isProven && answerName !== undefined
 }
 
 const NOT_KEPT = { answer: undefined, payer: undefined, amount: '0', asset: '', window: undefined } as const

@@ -45,8 +45,6 @@ export interface Got extends OfExchange {
   readonly isReplayed?: boolean
   /** A digest of the window's key that came with the answer. */
   readonly soldWindow?: string
-  /** A stream that ended before its end. */
-  readonly isBroken?: boolean
 }
 
 export interface Lost extends OfExchange {

@@ -98,8 +98,6 @@ const DEEDS: Readonly<
   },
 }
 
-export const DEED_NAMES = Object.keys(DEEDS)
-
 async function fault(sandboxUrl: string, stage: string, behaviour: string, random: Random): Promise<void> {
   const url = `${sandboxUrl}/sandbox/faults`
   await fetch(url, { method: 'PUT', body: JSON.stringify({ stage, behaviour }) })

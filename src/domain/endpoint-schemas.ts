@@ -166,7 +166,7 @@ export interface StandardIssue {
 }
 
 /** Arktype's schemas are functions. */
-export function isStandardSchema(value: unknown): value is StandardSchema {
+function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false
   const { '~standard': standard } = value as { '~standard'?: unknown }
   return (

@@ -36,7 +36,7 @@ const REPEATED_ARGUMENTS = /,? with args beginning with.*/g
 /** Algorand addresses: they may be payers'. */
 const ADDRESS = /\b[A-Z2-7]{58}\b/g
 
-export function reportable(fields: object): object {
+function reportable(fields: object): object {
   const said = Object.entries(fields)
   if (!said.some(([name, value]) => value instanceof Error || isCause(name, value))) return fields
   return Object.fromEntries(

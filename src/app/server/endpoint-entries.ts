@@ -134,7 +134,7 @@ function warnOfSize({ name }: EndpointDef, terms: Terms, basePath: string, warn:
 const validator = ajvValidator()
 
 /** `undefined` where every input is accepted. */
-export function inputCheck({ input, inputSchema, method, allowSlowInput }: EndpointDef) {
+function inputCheck({ input, inputSchema, method, allowSlowInput }: EndpointDef) {
   if (inputSchema !== undefined) return standardCheck(inputSchema.schema)
   if (input === undefined) return undefined
   return validator.compile(input, { coerce: method === 'GET', allowSlow: allowSlowInput })
@@ -172,14 +172,14 @@ function attempted(check: InputCheck, input: unknown): Checked | Promise<Checked
 }
 
 /** The answers that could be made up and that the published schema describes, best first. */
-export function answerExamples({ output }: EndpointDef): readonly unknown[] {
+function answerExamples({ output }: EndpointDef): readonly unknown[] {
   if (output === undefined) return []
   const published = validator.compile(output, { coerce: false, allowSlow: true })
   return [...examplesOf(output)].filter(example => 'value' in published(example))
 }
 
 /** Warns of an answer that its published schema does not describe. It changes nothing about the answer and the charge. */
-export function answerCheck(def: EndpointDef, warn: Warn): ((answer: Answer) => void) | undefined {
+function answerCheck(def: EndpointDef, warn: Warn): ((answer: Answer) => void) | undefined {
   const { name, output, outputSchema } = def
   if (output === undefined) return undefined
   const published = validator.compile(output, { coerce: false, allowSlow: true })

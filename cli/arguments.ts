@@ -1,6 +1,7 @@
 /** Turns arguments that people type into values that the SDK takes. */
 import { readFileSync } from 'node:fs'
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
+import { METHODS } from '../src/domain/index.js'
 
 const STANDARD_INPUT = 0
 
@@ -127,8 +128,8 @@ export function secondsArgument(text: string): number {
 
 export function methodArgument(text: string): string {
   const method = text.toUpperCase()
-  if (method === 'GET' || method === 'POST') return method
-  throw new InvalidArgumentError('It is GET or POST.')
+  if ((METHODS as readonly string[]).includes(method)) return method
+  throw new InvalidArgumentError(`It is one of ${METHODS.join(', ')}.`)
 }
 
 /** A day or a moment, in UTC unless the text names another zone; in milliseconds since the epoch. */

@@ -37,6 +37,7 @@ export type {
   HandlerPayment,
   JSONSchema,
   Method,
+  PathParams,
   PriceContext,
   PriceFunction,
   ReadBody,

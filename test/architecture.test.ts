@@ -15,9 +15,9 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 27_659, // 23,000
-  'files of the core': 240, // 270
-  'lines of src and cli': 48_099, // 40,000
+  'lines of the core': 28_085, // 23,000
+  'files of the core': 243, // 270
+  'lines of src and cli': 48_553, // 40,000
   'lines of agents, templates and create': 2_199,
   'files of src/ports': 22, // 18
   'states of a charge': 15,
@@ -26,7 +26,7 @@ const BOUNDS = {
   // `clientAddress` is one of them, which `serve` alone does not have.
   'options of a server': 33,
   'options of a server at all levels': 84,
-  'files that a paid request reaches': 64, // 80
+  'files that a paid request reaches': 66, // 80
   'inner files of src that cli imports': 12, // 12
   'dependencies of the charge': 15, // 16
   'fields and parts of the call record': 15, // 24

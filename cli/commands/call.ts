@@ -53,7 +53,7 @@ export function callCommand(program: Command): void {
   withRequestOptions(command, 'the body')
     .option(...NETWORK_OPTION)
     .option(...WALLET_OPTION)
-    .option('--method <method>', 'GET or POST', methodArgument)
+    .option('--method <method>', 'GET, POST, PUT, PATCH or DELETE', methodArgument)
     .option(
       '--idempotency-key <key>',
       'lets a repeated call get the same answer, where the seller supports it',

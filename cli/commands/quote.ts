@@ -26,7 +26,7 @@ export function quoteCommand(program: Command): void {
     .description('print what an endpoint asks for; free, no wallet')
     .argument('<url>', 'the endpoint')
   withRequestOptions(command, 'the body to be priced')
-    .option('--method <method>', 'GET or POST', methodArgument)
+    .option('--method <method>', 'GET, POST, PUT, PATCH or DELETE', methodArgument)
     .option('--json', 'print the decoded quote as JSON')
     .addHelpText(
       'after',

@@ -65,6 +65,7 @@ export async function firstCallOf(
   for (const endpoint of endpoints) {
     // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that was asked.
     if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== origin) continue
+    if (endpoint.method !== 'GET' && endpoint.method !== 'POST') continue
     // An example is JSON: it is not shown for an endpoint that takes text or bytes.
     if (only === undefined ? endpoint.bodyType !== undefined : endpoint.name !== only) continue
     const call = await exampleCall(endpoint, asking)

@@ -4,6 +4,7 @@ import type { HttpReply } from '../app/client/http-exchange.js'
 import { BAZAAR_BYTES_MAX } from '../domain/bazaar-declaration.js'
 import type { JSONSchema } from '../domain/endpoint.js'
 import type { NetworkFacts } from '../domain/network.js'
+import type { Method } from '../domain/path-pattern.js'
 import { isRecord, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../domain/x402.js'
 import { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
 import { judgedQuote, type Quote, quoteIn, type UsdcTerms } from './quote.js'
@@ -24,7 +25,7 @@ export async function resourceChecks(claimed: Claimed, network: NetworkFacts): P
   const { url, method } = claimed
   const path = shortened(url.pathname)
   const got = await probe(claimed, 'GET', path)
-  const posted = method === 'POST' ? await probe(claimed, 'POST', path) : undefined
+  const posted = method === 'GET' ? undefined : await probe(claimed, method, path)
   const own = posted ?? got
   const probes = [got.finding, ...(posted ? [posted.finding] : [])]
   if (!own.quote) {
@@ -43,7 +44,7 @@ export async function resourceChecks(claimed: Claimed, network: NetworkFacts): P
     ...(terms ? differencesFrom(claimed, terms) : []),
     ...problems.delivery,
     ...(differs
-      ? ['GET and POST are quoted differently: an index has seen the one, and clients pay the other']
+      ? [`GET and ${method} are quoted differently: an index has seen the one, and clients pay the other`]
       : []),
   ]
   return {
@@ -77,16 +78,17 @@ const QUOTE_CURE =
 
 const PROBE_CURES = {
   GET: 'Indexes look at every resource by GET, without a body: answer it with the 402 before anything is validated.',
-  POST: 'Answer a POST without a body and without a payment with the 402: it asks for the price.',
+  own: 'Answer a request without a body and without a payment with the 402: it asks for the price.',
 } as const
 
-async function probe({ url }: Claimed, method: 'GET' | 'POST', path: string): Promise<Probed> {
+async function probe({ url }: Claimed, method: Method, path: string): Promise<Probed> {
+  const cure = PROBE_CURES[method === 'GET' ? method : 'own']
   const check = `${method} ${path}`
   const asked = await request(url, method)
-  if ('why' in asked) return { finding: failed(check, asked.why, PROBE_CURES[method]) }
+  if ('why' in asked) return { finding: failed(check, asked.why, cure) }
   const { reply } = asked
   const read = quoteIn(reply)
-  if ('why' in read) return { finding: failed(check, read.why, PROBE_CURES[method]) }
+  if ('why' in read) return { finding: failed(check, read.why, cure) }
   return { finding: ok(check, 'is quoted'), reply, quote: read.quote }
 }
 

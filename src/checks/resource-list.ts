@@ -1,6 +1,7 @@
 /** Reads `/.well-known/x402` as an index does, and says what is wrong with it. */
 import { parseBaseUnits } from '../domain/money.js'
 import { type NetworkFacts, networkOf } from '../domain/network.js'
+import { METHODS, type Method } from '../domain/path-pattern.js'
 import { isAddress } from '../domain/strangers-text.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
 import { type Finding, failed, ok, quoted } from './finding.js'
@@ -9,7 +10,7 @@ import { jsonAt } from './request.js'
 /** A resource that the agent says it sells. The other fields are as the list has them, or absent. */
 export interface Claimed {
   readonly url: URL
-  readonly method: 'GET' | 'POST'
+  readonly method: Method
   readonly amount?: unknown
   readonly asset?: unknown
   readonly payTo?: unknown
@@ -66,7 +67,7 @@ function judged(list: Record<string, unknown>, base: URL, own: NetworkFacts) {
 export function claimedIn(entry: unknown, base: URL): Claimed | undefined {
   if (!isRecord(entry)) return undefined
   const { url, method, amount, asset, payTo } = entry
-  if (!isOwn(url, base) || (method !== 'GET' && method !== 'POST')) return undefined
+  if (!isOwn(url, base) || !isMethod(method)) return undefined
   return { url: new URL(url), method, amount, asset, payTo }
 }
 
@@ -79,7 +80,7 @@ function problemsOf(entry: unknown, base: URL, own: NetworkFacts): string[] {
   const { url, method, network, asset, amount, payTo } = entry
   return [
     isOwn(url, base) ? [] : `url is ${quoted(url)}, not an address at ${base.origin}`,
-    method === 'GET' || method === 'POST' ? [] : `method is ${quoted(method)}`,
+    isMethod(method) ? [] : `method is ${quoted(method)}`,
     isLongId(network, own) ? [] : `network is ${quoted(network)}, not the 44-character id of a network`,
     typeof asset === 'string' ? [] : 'asset is no text',
     isAddress(payTo) ? [] : `payTo is ${quoted(payTo)}, not an address`,
@@ -87,6 +88,10 @@ function problemsOf(entry: unknown, base: URL, own: NetworkFacts): string[] {
       ? []
       : `amount is ${quoted(amount)}, not digits`,
   ].flat()
+}
+
+function isMethod(method: unknown): method is Method {
+  return (METHODS as readonly unknown[]).includes(method)
 }
 
 function isLongId(network: unknown, own: NetworkFacts): boolean {

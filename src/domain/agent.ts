@@ -5,6 +5,7 @@ import { SvcError, shown } from './errors.js'
 import type { Network, NetworkName } from './network.js'
 import { networkFacts } from './network-definition.js'
 import { refuseUnknown } from './option-checks.js'
+import { methodsOf, pathOfEndpoint, shapeOf } from './path-pattern.js'
 import {
   checkedMerchant,
   type Merchant,
@@ -140,6 +141,7 @@ export function agent(options: AgentOptions): AgentDef {
       names.add(endpointName)
     }
   }
+  refuseSharedRoutes(checked, refuse)
   return Object.freeze({
     name,
     handle,
@@ -155,4 +157,25 @@ export function agent(options: AgentOptions): AgentDef {
     ...(extra && { extra }),
     bidsOn: Object.freeze(Array.isArray(bidsOn) ? [...bidsOn] : []),
   })
+}
+
+/** Two endpoints at one method and path: neither is more specific. */
+export function refuseSharedRoutes(
+  endpoints: readonly EndpointDef[],
+  refuse: (why: string, code: string) => never,
+): void {
+  const taken = new Map<string, string>()
+  for (const def of endpoints) {
+    for (const method of methodsOf(def)) {
+      const path = pathOfEndpoint(def)
+      const route = `${method} ${shapeOf(path)}`
+      const other = taken.get(route)
+      if (other !== undefined)
+        refuse(
+          `The endpoints '${other}' and '${def.name}' are both at ${method} ${path}`,
+          'duplicate_endpoint',
+        )
+      taken.set(route, def.name)
+    }
+  }
 }

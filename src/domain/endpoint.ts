@@ -12,6 +12,7 @@ import { SvcError, shown } from './errors.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
 import { refuseUnknown } from './option-checks.js'
+import { checkedMethods, checkedPath, type Method, pathOfEndpoint } from './path-pattern.js'
 import { type QuoteExtra, quoteExtra } from './quote-fields.js'
 import { checkSubscription, type Subscription } from './subscription-terms.js'
 
@@ -25,9 +26,7 @@ export type {
   PriceFunction,
   ReadBody,
 } from './handler-context.js'
-
-/** The HTTP methods that an endpoint can have. */
-export type Method = 'GET' | 'POST'
+export type { Method, PathParams } from './path-pattern.js'
 
 /** The options of {@link defineEndpoint}. */
 // `NoInfer`: nothing is inferred from the body's type. Without it and without \`strict\`, TypeScript tried to go back from
@@ -55,10 +54,20 @@ export interface EndpointOptions<
   readonly subscription?: Subscription
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
-  /** HTTP method. @default 'POST' */
+  /** The HTTP method; `methods` is for several. @default 'POST' */
   readonly method?: Method
   /**
-   * What the body of a POST is: JSON, text (UTF-8) or bytes, whatever its content type says. The handler and the price
+   * Several, the one that other protocols use first. A GET takes its input from the query, all others from the body. HEAD is answered
+   * 405, because its answer would be thrown away; OPTIONS is free. @default [method]
+   */
+  readonly methods?: Method | readonly Method[]
+  /**
+   * Where it is, below `basePath`, with parameters: `/items/:id`, or `/files/*rest` for all that is below. The handler and the price get
+   * `params`. The most specific pattern that has the request's method answers. @default the name
+   */
+  readonly path?: string
+  /**
+   * What the body is, of other methods than GET: JSON, text (UTF-8) or bytes, whatever its content type says. The handler and the price
    * get a value, a string or a `Uint8Array`. `input` is for JSON alone.
    *
    * @default 'json'
@@ -120,8 +129,12 @@ export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas 
   readonly amount?: string
   /** Shown in the manifest where `price` is a function. */
   readonly priceHint?: string
-  /** HTTP method. */
+  /** HTTP method; the first of several. */
   readonly method: Method
+  /** All of its methods, where it has several. */
+  readonly methods?: readonly Method[]
+  /** Its path or pattern; absent where that is its name. */
+  readonly path?: string
   /** What the body is, where it is not JSON. */
   readonly bodyType?: Exclude<BodyType, 'json'>
   /** An `input` that is slow to check is accepted. */
@@ -152,7 +165,7 @@ const NAMES: readonly (keyof EndpointOptions | keyof EndpointDef)[] = [
   ...(['name', 'description', 'price', 'subscription', 'amount', 'priceHint', 'method', 'bodyType'] as const),
   ...(['input', 'inputSchema', 'allowSlowInput', 'output', 'outputSchema', 'timeout', 'listed'] as const),
   ...(['tags', 'extra', 'deprecated', 'sunset', 'maxBodyBytes', 'rateLimit', 'stream'] as const),
-  ...(['streamTimeout', 'handler', 'formerly'] as const),
+  ...(['streamTimeout', 'handler', 'formerly', 'methods', 'path'] as const),
 ]
 
 /**
@@ -166,13 +179,7 @@ export function endpoint<
   Type extends BodyType = 'json',
 >(options: EndpointOptions<Input, Type>): EndpointDef {
   const { name, description = '', price, subscription, priceHint, handler } = options
-  const {
-    method = 'POST',
-    timeout = TIMEOUT_DEFAULT_MS,
-    listed = true,
-    tags = [],
-    allowSlowInput = false,
-  } = options
+  const { timeout = TIMEOUT_DEFAULT_MS, listed = true, tags = [], allowSlowInput = false } = options
   const bodyType: BodyType = options.bodyType ?? 'json'
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new SvcError(
@@ -184,7 +191,13 @@ export function endpoint<
     throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
   }
   refuseUnknown(options, NAMES, '', refuse)
-  if (FREE_NAMES.has(name)) refuse(`the path /${name} is a free route of every agent; choose another name`)
+  const path = options.path === undefined ? undefined : checkedPath(options.path, refuse)
+  const at = pathOfEndpoint({ name, ...(path !== undefined && { path }) })
+  if (FREE_NAMES.has(at.slice(1)))
+    refuse(`the path ${at} is a free route of every agent; choose another name`)
+  const methods = checkedMethods(options, refuse)
+  const method = methods[0]!
+  const isGet = methods.every(each => each === 'GET')
   if (typeof handler !== 'function') refuse('handler is not a function')
   if (typeof description !== 'string') refuse('description is not a string')
   if ((price === undefined) === (subscription === undefined)) {
@@ -194,10 +207,11 @@ export function endpoint<
   const amount =
     typeof price === 'function' ? undefined : String(usdToBaseUnits(subscription?.price ?? price))
   if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
-  if (method !== 'GET' && method !== 'POST') refuse(`method is GET or POST, not ${shown(method)}`)
   const schemas = schemasOf(options as EndpointSchemas, refuse)
   if (!Object.hasOwn(MEDIA_TYPE, bodyType)) refuse(`bodyType is json, text or bytes, not ${shown(bodyType)}`)
-  if (bodyType !== 'json' && method === 'GET') refuse(`bodyType is for POST: a GET has no body`)
+  if (bodyType !== 'json' && isGet) refuse(`bodyType is for POST and others: a GET has no body`)
+  if (schemas.input !== undefined && !isGet && methods.includes('GET'))
+    refuse('input describes the query of a GET or the body of other methods: define an endpoint for each')
   if (bodyType !== 'json' && schemas.input !== undefined)
     refuse(`input describes JSON, and bodyType is ${bodyType}`)
   if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS) {
@@ -220,6 +234,8 @@ export function endpoint<
     ...(amount !== undefined && { amount }),
     ...(priceHint !== undefined && { priceHint }),
     method,
+    ...(methods.length > 1 && { methods }),
+    ...(path !== undefined && path !== `/${name}` && { path }),
     ...(bodyType !== 'json' && { bodyType }),
     ...schemas,
     ...(allowSlowInput && { allowSlowInput }),

@@ -1,6 +1,7 @@
 /** What a handler and a price function receive, and what they do. */
 import type { BodyType } from './body-type.js'
 import type { BodyOf } from './endpoint-schemas.js'
+import type { PathParams } from './path-pattern.js'
 
 /** The request, as a price function and a handler receive it. A request without a body has the body `{}`. */
 export interface PriceContext<Body = unknown> {
@@ -13,6 +14,8 @@ export interface PriceContext<Body = unknown> {
   readonly headers: Readonly<Record<string, string | undefined>>
   /** The query's parameters. */
   readonly query: Readonly<Record<string, unknown>>
+  /** The parts of the path that the endpoint's `path` names, percent-decoded once; `{}` where it names none. */
+  readonly params: PathParams
 }
 
 /** The verified payment. It is settled after the handler has succeeded, not before. */

@@ -24,6 +24,8 @@ export {
   TESTNET,
 } from './network.js'
 export { networkFacts, nodeUrls } from './network-definition.js'
+// The methods of endpoints
+export { METHODS } from './path-pattern.js'
 // Offers of strangers
 export { priceOf, quotedNetworks } from './quote-for-display.js'
 export { mentions } from './read-bazaar-index.js'

@@ -4,6 +4,7 @@ import type { EndpointDef, JSONSchema, Method } from './endpoint.js'
 import { formatUsd } from './money.js'
 import { type NetworkFacts, type NetworkKey, USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
+import { pathOfEndpoint } from './path-pattern.js'
 
 /** An agent's description of itself, at `/.well-known/svc.json`. */
 export interface Manifest {
@@ -41,14 +42,18 @@ export interface ManifestSignature {
 
 /** One endpoint, as strangers see it. */
 export interface ManifestEndpoint {
-  /** The name of its route. */
+  /** Its name, and the name of its route where there is no `path`. */
   readonly name: string
+  /** The path or the pattern of its route, such as `/items/:id`, where that is not its name. */
+  readonly path?: string
   /** What it does, in a line. */
   readonly description: string
-  /** The absolute URL at which it is called. */
+  /** The absolute URL at which it is called; of a pattern, with the names in place of the parameters. */
   readonly url: string
-  /** HTTP method. */
+  /** HTTP method; the first of several. */
   readonly method: Method
+  /** All methods, where there are several. */
+  readonly methods?: readonly Method[]
   /** What the body is, where it is not JSON. */
   readonly bodyType?: 'text' | 'bytes'
   /** USD, such as `$0.01`. For a price function its hint, else `dynamic`. */
@@ -93,7 +98,7 @@ export function manifest(agent: AgentDef, baseUrl: string): Manifest {
   const base = baseUrl.replace(/\/+$/, '')
   const { name, handle, description, version, skills, payTo } = agent
   const network = networkFacts(agent.network).key
-  const endpoints = agent.endpoints.filter(def => def.listed).map(def => entry(def, `${base}/${def.name}`))
+  const endpoints = agent.endpoints.filter(def => def.listed).map(def => entry(def, base))
   return { name, handle, description, version, skills, network, payTo, endpoints }
 }
 
@@ -105,9 +110,20 @@ export function manifestX402(network: NetworkFacts, facilitatorUrl: string): Man
   }
 }
 
-function entry(def: EndpointDef, url: string): ManifestEndpoint {
-  const { name, description, method, bodyType, tags, input = {} } = def
-  return { name, description, url, method, ...(bodyType && { bodyType }), ...priceShown(def), input, tags }
+function entry(def: EndpointDef, base: string): ManifestEndpoint {
+  const { name, path, description, method, methods, bodyType, tags, input = {} } = def
+  return {
+    name,
+    ...(path !== undefined && { path }),
+    description,
+    url: base + pathOfEndpoint(def),
+    method,
+    ...(methods && { methods }),
+    ...(bodyType && { bodyType }),
+    ...priceShown(def),
+    input,
+    tags,
+  }
 }
 
 /** An endpoint's price, as the manifest, the card and the command line show it. */

@@ -13,6 +13,7 @@ import {
   REFUSALS,
   SCHEMAS,
 } from './openapi-components.js'
+import { type Method, methodsOf, paramsIn, pathOfEndpoint } from './path-pattern.js'
 import { isRecord } from './x402.js'
 
 export interface OpenApi {
@@ -42,9 +43,7 @@ export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
     info: { title: agent.name, description: agent.description, version: agent.version },
     servers: [{ url: baseUrl.replace(/\/+$/, '') }],
     tags: [...tags].map(name => ({ name })),
-    paths: Object.fromEntries(
-      listed.map(def => [`/${def.name}`, { [def.method.toLowerCase()]: operation(agent, def) }]),
-    ),
+    paths: pathsOf(agent, listed),
     components: {
       schemas: { ...SCHEMAS, ...Object.fromEntries(bodies) },
       parameters: PARAMETERS,
@@ -54,12 +53,23 @@ export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
   }
 }
 
-function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
-  const { description, deprecated, input, method, name, subscription, tags } = def
+/** Endpoints may share a path, with other methods. OpenAPI has no wildcards: one is a parameter that may contain slashes. */
+function pathsOf(agent: AgentDef, listed: readonly EndpointDef[]): Record<string, Schema> {
+  const paths: Record<string, Schema> = {}
+  for (const def of listed) {
+    const path = pathOfEndpoint(def).replace(/\/[:*](\w+)/g, '/{$1}')
+    const operations = methodsOf(def).map(method => [method.toLowerCase(), operation(agent, def, method)])
+    paths[path] = { ...paths[path], ...Object.fromEntries(operations) }
+  }
+  return paths
+}
+
+function operation({ network, payTo }: AgentDef, def: EndpointDef, method: Method): Schema {
+  const { description, deprecated, input, name, subscription, tags } = def
   const terms = priceShown(def)
   const { caip2, usdcId } = networkFacts(network)
   return {
-    operationId: name.replaceAll('/', '.'),
+    operationId: name.replaceAll('/', '.') + (method === def.method ? '' : `.${method.toLowerCase()}`),
     summary: description === '' ? name : description,
     tags,
     ...(deprecated !== undefined && { deprecated: true }),
@@ -71,12 +81,18 @@ function operation({ network, payTo }: AgentDef, def: EndpointDef): Schema {
       ...terms,
     },
     parameters: [
+      ...paramsIn(pathOfEndpoint(def)).map(param => ({
+        name: param,
+        in: 'path',
+        required: true,
+        schema: { type: 'string' },
+      })),
       ...(method === 'GET' ? queryParameters(def) : []),
       { $ref: '#/components/parameters/payment' },
       { $ref: '#/components/parameters/idempotencyKey' },
       ...(subscription ? [{ $ref: '#/components/parameters/subscriptionKey' }] : []),
     ],
-    ...(method === 'POST' && {
+    ...(method !== 'GET' && {
       requestBody: {
         description: 'Without one, and without a payment, the answer is the price.',
         required: input !== undefined || def.bodyType !== undefined,

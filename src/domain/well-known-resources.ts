@@ -6,6 +6,7 @@ import type { AgentDef } from './agent.js'
 import type { EndpointDef, Method } from './endpoint.js'
 import { priceShown } from './manifest.js'
 import { networkFacts } from './network-definition.js'
+import { pathOfEndpoint } from './path-pattern.js'
 import type { QuoteExtra } from './quote-fields.js'
 import { windowShown } from './subscription-terms.js'
 import { X402_VERSION } from './x402.js'
@@ -39,7 +40,7 @@ export function resourceList(agent: AgentDef, baseUrl: string): ResourceList {
   const resources = agent.endpoints
     .filter(def => def.listed)
     .map(def => ({
-      url: `${baseUrl}/${def.name}`,
+      url: baseUrl + pathOfEndpoint(def),
       method: def.method,
       description: described(def),
       ...terms,

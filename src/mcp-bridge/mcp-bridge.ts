@@ -18,7 +18,9 @@ import { MCP_PATH } from '../domain/agent-card.js'
 import { SvcError, shown } from '../domain/errors.js'
 import { canonicalJson, jsonIn } from '../domain/json.js'
 import type { ManifestEndpoint } from '../domain/manifest.js'
+import { schemaOfMessage } from '../domain/message-input.js'
 import { parseBaseUnits, usdToBaseUnits } from '../domain/money.js'
+import { paramsIn, pathWith } from '../domain/path-pattern.js'
 import { windowShown } from '../domain/subscription-terms.js'
 import { isRecord } from '../domain/x402.js'
 import { wakefulClock } from '../ports/clock.js'
@@ -152,7 +154,11 @@ function paidTools(endpoints: readonly ManifestEndpoint[]): PaidTool[] {
 function paidTool(endpoint: ManifestEndpoint): PaidTool | undefined {
   try {
     const listedPrice = readablePrice(endpoint)
-    const { tool, inputOf } = toolOf(endpoint)
+    const { path, input } = endpoint
+    const { tool, inputOf } = toolOf({
+      ...endpoint,
+      input: schemaOfMessage({ ...(path && { path }), input }),
+    })
     const description = listedPrice === undefined ? `${tool.description}\n${NO_PROMISE}` : tool.description
     return { endpoint, listedPrice, inputOf, tool: { ...tool, description } }
   } catch {
@@ -186,11 +192,15 @@ function targetAt(base: URL, url: string): URL {
 function callEndpoint(
   client: SvcClient,
   base: URL,
-  { url, method }: ManifestEndpoint,
-  input: unknown,
+  { url, path = '', method }: ManifestEndpoint,
+  message: unknown,
   options: CallOptions,
 ): Promise<CallResult> {
   const target = targetAt(base, url)
+  const { params = {}, input } = paramsIn(path).length > 0 && isRecord(message) ? message : { input: message }
+  const filled = isRecord(params) ? pathWith(target.pathname, params) : undefined
+  if (filled === undefined) throw new SvcError(`params make no path such as ${path}`, 'invalid_input')
+  target.pathname = filled
   if (method !== 'GET') return client.call(target, input, { ...options, method })
   for (const [name, value] of Object.entries(isRecord(input) ? input : {})) {
     for (const each of Array.isArray(value) ? value : [value]) {

@@ -1,5 +1,6 @@
 import type { Answer } from '../domain/handler-answer.js'
 import type { ChargeFinal } from '../domain/machines/charge.machine.js'
+import type { Target } from '../domain/path-pattern.js'
 import type { PayerProof } from '../domain/sign-in-with-x.js'
 import type { Path } from '../domain/state-machine/run-machine.js'
 import type { Parsed, PaymentPayload, PaymentRequired, Receipt } from '../domain/x402.js'
@@ -14,6 +15,8 @@ export interface Charge {
 }
 
 export interface ChargeRequest {
+  /** Absent where the transport knows no paths: the endpoint's first method, at its own path. */
+  readonly target?: Target | undefined
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: Parsed<unknown>

@@ -196,7 +196,7 @@ describe('a price function', () => {
     const request = { headers: { a: '1' }, query: { b: '2' } }
     const { call, asked } = asking(byWords, {}, { request, call: { input: { words: 2 } } })
     expect(await quotedPrice(call)).toBe(2_000_000n)
-    expect(asked()).toEqual([{ body: { words: 2 }, ...request }])
+    expect(asked()).toEqual([{ body: { words: 2 }, ...request, params: {} }])
   })
 
   it('may take its time', async () => {
@@ -204,8 +204,8 @@ describe('a price function', () => {
   })
 
   it.each<[string, string, object, unknown]>([
-    ['POST', 'body', { b: '2' }, { body: { words: 3 }, headers: {}, query: { b: '2' } }],
-    ['GET', 'query', {}, { body: { words: 3 }, headers: {}, query: { words: 3 } }],
+    ['POST', 'body', { b: '2' }, { body: { words: 3 }, headers: {}, query: { b: '2' }, params: {} }],
+    ['GET', 'query', {}, { body: { words: 3 }, headers: {}, query: { words: 3 }, params: {} }],
   ])('that a probe by %s gives nothing to work with is asked about an example in its %s', async (...row) => {
     const [method, , query, about] = row
     const { call, asked } = asking(byWords, { method }, { request: { query: query as never } })

@@ -230,6 +230,7 @@ describe('an answer that cannot be written', () => {
       tasks: {} as Tasks,
       logger,
       endpoints: agent.endpoints,
+      match: () => undefined,
       bodyBytesMax: 10_000,
       extBase: 'https://e.example',
       clock: systemClock,
@@ -238,6 +239,7 @@ describe('an answer that cannot be written', () => {
     const mcp = mcpTransport({
       agent,
       charge,
+      match: () => undefined,
       bodyBytesMax: 10_000,
       network: 'testnet',
       manifest: () => '{}',

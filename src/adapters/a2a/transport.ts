@@ -12,7 +12,7 @@ import {
   extensionUris,
   skillPrice,
 } from '../../domain/agent-card.js'
-import { bodyInMessage, isTooLarge, messageSchema } from '../../domain/body-type.js'
+import { bodyInMessage, isTooLarge } from '../../domain/body-type.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import {
   INVALID_PARAMS,
@@ -22,6 +22,8 @@ import {
   rpcRefusal,
   rpcRefused,
 } from '../../domain/json-rpc.js'
+import { type MatchPath, readMessageInput, schemaOfMessage } from '../../domain/message-input.js'
+import { pathOfEndpoint } from '../../domain/path-pattern.js'
 import type { Charge } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
@@ -43,6 +45,7 @@ export interface A2aOptions {
   readonly tasks: Tasks
   readonly logger: Logger
   readonly endpoints: readonly EndpointDef[]
+  readonly match: MatchPath
   /** The largest input of an endpoint that does not set its own limit. */
   readonly bodyBytesMax: number
   readonly extBase: string
@@ -74,7 +77,7 @@ async function send(received: IncomingRequest, options: A2aOptions): Promise<Tra
   const message = readMessage(request.params)
   if ('taskId' in message) return continueTask(flow, message, request, incoming)
   const def = skillOf(message, endpoints)
-  const input = inputOf(message, schemaOf(def))
+  const input = inputOf(message, schemaOfMessage(def))
   const outcome = await flow.call(def, input, incoming, {})
   // A payment in a header belongs to the flow of HTTP, whatever the client activates.
   if (outcome.final === 'quoted' && wantsTask(incoming.headers)) {
@@ -94,9 +97,13 @@ function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aO
   const root = new URL(baseUrl).pathname.replace(/\/$/, '')
   return {
     ...options,
-    async call(def, input, incoming, over) {
+    async call(def, message, incoming, over) {
+      const read = readMessageInput(def, message, options.match)
+      if (read === undefined) throw noSuchPath(def)
+      const { target, input } = read
       return charge.call(def.name, {
         ...incoming,
+        target,
         streams: false,
         body: { kind: 'read', value: bodyOf(def, input, options) },
         // An endpoint reads its input from the body or, for a GET, from the query. Here the message is both.
@@ -105,20 +112,23 @@ function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aO
       })
     },
     asked(def, about) {
-      return { request, def, restPath: `${root}/${def.name}`, skill: def.name, ...about, clock, random }
+      return { request, def, restPath: root + pathOfEndpoint(def), skill: def.name, ...about, clock, random }
     },
   }
 }
 
-function schemaOf(def: EndpointDef) {
-  return messageSchema(def.bodyType) ?? def.input
+function noSuchPath(def: EndpointDef): RpcRefusal {
+  const why = `This skill takes { params, input }: params make a path such as ${def.path}.`
+  return new RpcRefusal(INVALID_PARAMS, why, { schema: schemaOfMessage(def) })
 }
 
 /** @throws RpcRefusal */
 function bodyOf(def: EndpointDef, input: unknown, { bodyBytesMax }: A2aOptions): unknown {
   const body = bodyInMessage(def.bodyType, input)
   if (body === undefined) {
-    throw new RpcRefusal(INVALID_PARAMS, `This skill takes ${def.bodyType}.`, { schema: schemaOf(def) })
+    throw new RpcRefusal(INVALID_PARAMS, `This skill takes ${def.bodyType}.`, {
+      schema: schemaOfMessage(def),
+    })
   }
   if (!isTooLarge(def, body, bodyBytesMax)) return body
   throw new RpcRefusal(INVALID_PARAMS, 'The input is larger than this skill reads.', {

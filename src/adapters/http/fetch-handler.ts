@@ -19,8 +19,9 @@ export function fetchHandler(
     const request = new FetchRequest(incoming, clientAddress)
     const { method } = request
     const path = pathOf(request.target)
-    const methods = table.paid.get(path) ?? table.free.get(path) ?? table.unmounted.get(path)
-    const route = methods ? (methods.get(method) ?? table.otherMethods(methods)) : table.notFound
+    const methods = table.free.get(path) ?? table.unmounted.get(path)
+    const free = methods ? (methods.get(method) ?? table.otherMethods(methods)) : table.notFound
+    const route = table.paid(method, path) ?? free
     const reply = await replyOf(route, request, logger)
     try {
       return responseOf(reply, { method, caller: request.caller, clock })

@@ -154,15 +154,11 @@ ${
 }
 
 function commandOf({ method, url, network, usd, body }: ShownCall): string {
-  const input =
-    method === 'GET'
-      ? ' --method GET'
-      : body === undefined
-        ? ''
-        : ` --body ${shellWord(JSON.stringify(body))}`
+  const named = method === 'POST' ? '' : ` --method ${method}`
+  const sent = method === 'GET' || body === undefined ? '' : ` --body ${shellWord(JSON.stringify(body))}`
   // Of any other network the payer has a definition, in a file of some name.
-  const named = isPublicNetwork(network) ? network : 'network.json'
-  return `svc call ${shellWord(url)}${input} --max-price ${usd} --network ${named}`
+  const definition = isPublicNetwork(network) ? network : 'network.json'
+  return `svc call ${shellWord(url)}${named}${sent} --max-price ${usd} --network ${definition}`
 }
 
 export function htmlReply(status: number, body: string, headers: readonly string[] = []): Reply {

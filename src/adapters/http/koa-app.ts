@@ -9,11 +9,9 @@ import { systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { closeWithSocket, responder, turns } from './koa-reply.js'
 import { KoaRequest } from './koa-request.js'
+import { EXACT } from './match-path.js'
 import { errorBody, type Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
-
-/** Paths match exactly: another case, a trailing or doubled slash, or an encoded letter makes another path. */
-const EXACT = { sensitive: true, strict: true }
 
 /** Node's codes for a connection that its caller ended. */
 const HANG_UPS: ReadonlySet<unknown> = new Set([
@@ -31,7 +29,7 @@ export interface KoaHost {
 }
 
 export function koaHost(table: RouteTable, logger: Logger): KoaHost {
-  const { paid, free } = table
+  const { free } = table
   const app = new Koa()
   app.on('error', err => {
     // A caller can reset as many connections as it likes, and would fill the log.
@@ -50,10 +48,9 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
     respond(ctx, reply)
   }
 
-  /** One look-up, so that a thousand endpoints cost the same as one: a router tests each route in turn. */
   const paidEndpoints: Middleware = (ctx, next) => {
-    const methods = paid.get(pathOf(ctx.req.url!))
-    return methods ? answer(ctx, methods.get(ctx.req.method!) ?? table.otherMethods(methods)) : next()
+    const route = table.paid(ctx.req.method!, pathOf(ctx.req.url!))
+    return route ? answer(ctx, route) : next()
   }
   const router = new Router(EXACT)
   for (const [path, methods] of free) {

@@ -1,6 +1,7 @@
 /** The routes of one paid endpoint: each reads the request, walks the charge machine, and returns the reply. */
-import type { EndpointDef, Method } from '../../domain/endpoint.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Lifecycle } from '../../domain/endpoint-options.js'
+import { methodsOf, type Target } from '../../domain/path-pattern.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import { htmlReply, prefersHtml, quotePage } from './html-pages.js'
 import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
@@ -11,8 +12,15 @@ export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge
 }
 
-export interface MethodRoute extends Route {
-  readonly method: Method
+export interface PaidRoute {
+  readonly headers: readonly string[]
+  /** The route of one path and method of the endpoint. */
+  at(target: Target): Route
+  /**
+   * A GET on an endpoint without that method. Indexes look at every address so, and people open it in a browser: without a payment it
+   * is a probe, and is quoted as a POST without a body is. Nothing that a payment could be for is reached.
+   */
+  probeAt(target: Target): Route
 }
 
 /** Paid bytes are for one payer, once: no cache may keep them or send them to another caller. */
@@ -23,49 +31,46 @@ const UNCACHED = [
   'PAYMENT-SIGNATURE, X-PAYMENT, X-SVC-SUBSCRIPTION, Idempotency-Key, Accept',
 ]
 
-export function paidRoute(def: EndpointDef, options: PaidRouteOptions): MethodRoute {
+/** @param shared headers of every answer of the server */
+export function paidRoute(
+  def: EndpointDef,
+  options: PaidRouteOptions,
+  shared: readonly string[] = [],
+): PaidRoute {
   const how = { bytesMax: def.maxBodyBytes ?? options.bodyBytesMax, type: def.bodyType }
-  const headers = [...UNCACHED, ...deprecationHeaders(def)]
-  const taken = new Set(headers.map(name => name.toLowerCase()))
-  const called = async (request: HostRequest) => {
+  const own = [...UNCACHED, ...deprecationHeaders(def)]
+  const taken = new Set(own.map(name => name.toLowerCase()))
+  const headers = shared.concat(own)
+  const called = async (request: HostRequest, target: Target) => {
     const share = options.bodies.open()
     try {
       const body = await readBody(request, how, share)
-      return await options.charge.call(def.name, readRequest(request, body, share, options))
+      return await options.charge.call(def.name, readRequest(request, body, share, options, target))
     } finally {
       share.close()
     }
   }
-  return {
-    method: def.method,
-    headers,
-    async handle(request) {
-      const outcome = await called(request)
-      try {
-        return forReader(def, request, outcome, replyToOutcome(outcome, taken))
-      } catch (cause) {
-        options.logger.error({ err: cause, traceId: outcome.traceId }, 'an answer could not be written')
-        request.undelivered()
-        return unwrittenReply(outcome)
-      }
-    },
+  const answer = async (request: HostRequest, target: Target) => {
+    const outcome = await called(request, target)
+    try {
+      return forReader(def, request, outcome, replyToOutcome(outcome, taken))
+    } catch (cause) {
+      options.logger.error({ err: cause, traceId: outcome.traceId }, 'an answer could not be written')
+      request.undelivered()
+      return unwrittenReply(outcome)
+    }
   }
-}
-
-/**
- * A GET on an endpoint of another method. Indexes look at every address so, and people open it in a browser: without a
- * payment it is a probe, and is quoted as a POST without a body is. Nothing that a payment could be for is reached.
- */
-export function probeRoute(def: EndpointDef, options: PaidRouteOptions): MethodRoute {
-  const route = paidRoute(def, options)
   return {
-    ...route,
-    method: 'GET',
-    isProbe: true,
-    handle(request) {
-      if (presentsPayment(request.headers)) throw methodNotAllowed([def.method])
-      return route.handle(request)
-    },
+    headers,
+    at: target => ({ headers, handle: request => answer(request, target) }),
+    probeAt: target => ({
+      headers,
+      isProbe: true,
+      handle(request) {
+        if (presentsPayment(request.headers)) throw methodNotAllowed(methodsOf(def))
+        return answer(request, target)
+      },
+    }),
   }
 }
 

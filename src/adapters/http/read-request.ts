@@ -13,6 +13,7 @@ import {
   plainNumbers,
   RECEIVED_DEPTH_MAX,
 } from '../../domain/json.js'
+import type { Target } from '../../domain/path-pattern.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
 import type { Parsed } from '../../domain/x402.js'
 import {
@@ -46,10 +47,12 @@ export function readRequest(
   body: Parsed<unknown>,
   share: BodyShare,
   options: RequestOptions,
+  target?: Target,
 ): IncomingRequest {
   const rootUrl = rootOf(request)
   const headers = request.headers as Record<string, string | undefined>
   return {
+    target,
     headers,
     query: queryOf(request.target),
     body,
@@ -78,7 +81,7 @@ export function readBody(
   how: BodyReading,
   share: BodyShare,
 ): Parsed<unknown> | Promise<Parsed<unknown>> {
-  if (request.method !== 'POST' || !request.carriesBody) {
+  if (request.method === 'GET' || request.method === 'HEAD' || !request.carriesBody) {
     request.skipBody()
     return NONE
   }

@@ -1,8 +1,10 @@
 /** Every path that the server answers, and its methods. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
+import { methodsOf, NO_PARAMS, paramsIn, pathOfEndpoint } from '../../domain/path-pattern.js'
 import type { Logger } from '../../ports/logger.js'
-import { type PaidRouteOptions, paidRoute, probeRoute } from './paid-route.js'
+import { patternMatcher } from './match-path.js'
+import { type PaidRoute, type PaidRouteOptions, paidRoute } from './paid-route.js'
 import {
   allowOf,
   type FreeRoute,
@@ -32,7 +34,8 @@ type Paths = ReadonlyMap<string, Methods>
 
 /** The same routes for every host. */
 export interface RouteTable {
-  readonly paid: Paths
+  /** The route of a paid endpoint's path, whatever the method is; `undefined` for a path of none. */
+  paid(method: string, path: string): Route | undefined
   readonly free: Paths
   /** Free routes that answer only where no other app mounts this one: there the path is that app's. */
   readonly unmounted: Paths
@@ -46,14 +49,20 @@ export function routeTable(options: HttpOptions): RouteTable {
   const headers = options.cors ? CORS_HEADERS : []
   const isLeft = ({ isLeftToMountingApp = false }: FreeRoute) => isLeftToMountingApp
   const free = freeRoutesByPath(options, headers, route => !isLeft(route))
+  const otherMethods = (methods: Methods): Route => ({
+    headers,
+    handle: ({ method }) => otherMethod(method, methods, options.cors),
+  })
+  const { exact, patterned } = paidRoutes(options, headers, free)
   return {
-    paid: paidRoutes(options, headers, free),
+    /** One look-up, so that a thousand endpoints cost the same as one. Patterns are tried for what no exact path is for. */
+    paid(method, path) {
+      const methods = exact.get(path) ?? (free.has(path) ? undefined : patterned(path, method))
+      return methods && (methods.get(method) ?? otherMethods(methods))
+    },
     free,
     unmounted: freeRoutesByPath(options, headers, isLeft),
-    otherMethods: methods => ({
-      headers,
-      handle: ({ method }) => otherMethod(method, methods, options.cors),
-    }),
+    otherMethods,
     notFound: { headers, handle: noSuchPath },
   }
 }
@@ -102,29 +111,55 @@ function freeRoutesByPath(
  *
  * @throws SvcError `invalid_options` where an endpoint's path is a free route's path.
  */
-function paidRoutes(options: HttpOptions, shared: readonly string[], free: Paths): Paths {
+function paidRoutes(options: HttpOptions, shared: readonly string[], free: Paths) {
   const { endpoints, basePath } = options
-  const paths = new Map<string, Map<string, Route>>()
+  const match = patternMatcher(endpoints)
+  const exact = new Map<string, Map<string, Route>>()
+  const routes = new Map<EndpointDef, PaidRoute>()
+  const add = (methods: Map<string, Route>, def: EndpointDef, path: string, params = NO_PARAMS) => {
+    for (const method of methodsOf(def)) {
+      const known = methods.get(method)
+      if (known === undefined || known.isProbe)
+        methods.set(method, routes.get(def)!.at({ method, path, params }))
+    }
+    if (!methods.has('GET'))
+      methods.set('GET', routes.get(def)!.probeAt({ method: def.method, path, params }))
+    return methods
+  }
   for (const def of endpoints) {
-    const path = `${basePath}/${def.name}`
+    routes.set(def, paidRoute(def, options, shared))
+    const own = pathOfEndpoint(def)
+    if (paramsIn(own).length > 0) continue
+    const path = basePath + own
     if (free.has(path)) {
       throw new SvcError(
         `Endpoint '${def.name}' would be at ${path}, which is a free route`,
         'invalid_options',
       )
     }
-    const routes = [paidRoute(def, options), ...(def.method === 'POST' ? [probeRoute(def, options)] : [])]
-    paths.set(
-      path,
-      new Map(
-        routes.map(({ method, headers, ...route }) => [
-          method,
-          { ...route, headers: shared.concat(headers) },
-        ]),
-      ),
-    )
+    exact.set(path, add(exact.get(path) ?? new Map(), def, own))
   }
-  return paths
+  const patterned = (path: string, method: string): Methods | undefined => {
+    const own = path.slice(basePath.length)
+    if (!path.startsWith(`${basePath}/`)) return undefined
+    try {
+      const found = match(own, method)
+      if (found.length === 0) return undefined
+      const methods = new Map<string, Route>()
+      for (const { def, params } of found) add(methods, def, own, params)
+      return methods
+    } catch (cause) {
+      if (!(cause instanceof HttpError)) throw cause
+      const refused = { headers: shared, handle: () => Promise.reject(cause) }
+      return new Map([[method, refused]])
+    }
+  }
+  for (const [path, methods] of exact) {
+    // A pattern may have methods that the more specific path has not.
+    for (const { def, params } of match(path.slice(basePath.length)))
+      add(methods, def, path.slice(basePath.length), params)
+  }
+  return { exact: exact as Paths, patterned }
 }
 
 /** @throws HttpError for any method but OPTIONS. */

@@ -1,10 +1,10 @@
 /** Makes a tool for each listed endpoint: its name, its schema in MCP's form, and how its arguments become an input. */
 import type { Tool } from '@modelcontextprotocol/server'
-import { messageSchema } from '../../domain/body-type.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import { embeddedAt, type Schema } from '../../domain/json-schema.js'
 import { priceShown } from '../../domain/manifest.js'
+import { schemaOfMessage } from '../../domain/message-input.js'
 import { windowShown } from '../../domain/subscription-terms.js'
 import { isRecord } from '../../domain/x402.js'
 import { FREE_TOOLS } from './free-tools.js'
@@ -29,8 +29,7 @@ export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<st
       .filter(def => def.listed)
       .map(def => {
         const { name, description } = def
-        const input = messageSchema(def.bodyType) ?? def.input
-        const made = toolOf({ name, description, input, ...priceShown(def) })
+        const made = toolOf({ name, description, input: schemaOfMessage(def), ...priceShown(def) })
         if (!FREE_TOOLS.some(free => free.name === made.tool.name)) return [made.tool.name, { def, ...made }]
         throw new SvcError(
           `Endpoint '${name}': its MCP tool would be named '${made.tool.name}', as a free tool is; choose another name`,

@@ -16,6 +16,7 @@ import {
   rpcRefusal,
   rpcRefused,
 } from '../../domain/json-rpc.js'
+import { type MatchPath, readMessageInput } from '../../domain/message-input.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
 import type { Parsed } from '../../domain/x402.js'
 import { isRecord, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
@@ -52,6 +53,7 @@ const NOT_MCP = 'The message does not have the form that MCP gives to its method
 export interface McpOptions extends FreeToolsOptions {
   readonly agent: AgentDef
   readonly charge: Charge
+  readonly match: MatchPath
   /** The largest input of an endpoint that does not set its own limit. */
   readonly bodyBytesMax: number
 }
@@ -128,7 +130,10 @@ async function callTool(
   if (name === GET_MANIFEST) return getManifest(options, incoming.rootUrl)
   if (name === SEARCH_AGENTS) return searchAgents(options, args)
   const { def, inputOf } = paid.get(name)!
-  const input = inputOf(args)
+  const read = readMessageInput(def, inputOf(args), options.match)
+  if (read === undefined)
+    return errorResult('invalid_path', `params make no path such as ${def.path}. You were not charged.`)
+  const { target, input } = read
   const body = bodyInMessage(def.bodyType, input)
   if (body === undefined) {
     return errorResult('invalid_input', `This tool takes ${def.bodyType}. You were not charged.`)
@@ -149,6 +154,7 @@ async function callTool(
   }
   const outcome = await options.charge.call(def.name, {
     ...incoming,
+    target,
     streams: false,
     body: { kind: 'read', value: body },
     query: def.method === 'GET' && isRecord(input) ? input : {},

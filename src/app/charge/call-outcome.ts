@@ -139,7 +139,8 @@ function problemOf(call: Call, final: ChargeFinal): Problem {
 function challengeOf({ endpoint, request, terms, end }: Call): Challenge | undefined {
   const { requirements } = terms
   if (requirements === undefined) return undefined
-  return endpoint.terms.challenge(request.baseUrl, requirements, end.refusal ?? MESSAGES.unsettled)
+  const why = end.refusal ?? MESSAGES.unsettled
+  return endpoint.terms.challenge(request.baseUrl, requirements, why, request.target!.path)
 }
 
 function receiptOf(deps: ChargeDeps, call: Call, final: ChargeFinal): Receipt | undefined {

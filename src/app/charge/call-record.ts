@@ -3,6 +3,7 @@
  * effects write it. It lives as long as the walk.
  */
 import type { Answer } from '../../domain/handler-answer.js'
+import { ownTarget } from '../../domain/path-pattern.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import type { EndedCall, LoggedEntry } from '../../ports/call-observer.js'
 import type { ChargeRequest, Problem } from '../../ports/charge.js'
@@ -17,7 +18,7 @@ export interface Call {
   readonly parentSpan: EndedCall['parentSpan']
   readonly startedMs: number
   readonly startedMonotonicMs: number
-  /** Without its payment where the key of an open window covers the call, and without that key where it opens nothing. */
+  /** With a target. Without its payment where the key of an open window covers the call, and without that key where it opens nothing. */
   request: ChargeRequest
   readonly endpoint: EndpointEntry
   /** The body, or the query of a GET, as the handler receives it. Written by `validate`. */
@@ -172,7 +173,7 @@ export function newCall(
     parentSpan: trace?.parentSpan,
     startedMs: deps.clock.now(),
     startedMonotonicMs: deps.clock.monotonic(),
-    request,
+    request: request.target === undefined ? { ...request, target: ownTarget(endpoint.def) } : request,
     endpoint,
     input: undefined,
     payment: presentedPayment(payload, payload && reader?.read(payload)),

@@ -52,6 +52,7 @@ export function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellati
     body: call.input,
     headers: request.headers,
     query: request.query,
+    params: request.target!.params,
     log: logOf(deps, call),
     payment: requirements
       ? {

@@ -9,6 +9,7 @@ import { identifierIn } from '../../domain/idempotency-key.js'
 import { canonicalJson } from '../../domain/json.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import type { NetworkFacts } from '../../domain/network.js'
+import { NO_PARAMS } from '../../domain/path-pattern.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
 import { NO_ADDRESS, type Problem } from '../../ports/charge.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
@@ -128,13 +129,14 @@ function callerMark(endpointOwner: string, address: string): string | undefined 
 const MARK_LENGTH = 22
 
 /**
- * A request: method, query and body. Equal for bodies that are the same JSON value, whatever their white space and order of
- * keys. The parsers limit their depth.
+ * A request: method, the parameters in its path, query and body. Equal for bodies that are the same JSON value, whatever their white
+ * space and order of keys. The parsers limit their depth.
  */
-export function requestHash({ request, endpoint }: Pick<Call, 'request' | 'endpoint'>): string {
-  const { method } = endpoint.def
+export function requestHash({ request }: Pick<Call, 'request'>): string {
   const { query, body } = request
-  const asked = `${method} ${canonicalJson({ ...query })}`
+  const { method, params } = request.target!
+  const path = params === NO_PARAMS ? '' : `/${canonicalJson(params)} `
+  const asked = `${method} ${path}${canonicalJson({ ...query })}`
   if (method === 'GET' || body.kind !== 'read') return sha256(asked)
   const { value } = body
   const sent =

@@ -4,6 +4,7 @@
  */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
+import { pathOfEndpoint } from '../../domain/path-pattern.js'
 import { type QuoteExtra, quotedTags, type ServiceMetadata, windowFields } from '../../domain/quote-fields.js'
 import { declaredSignIn, SIGN_IN_WITH_X } from '../../domain/sign-in-with-x.js'
 import {
@@ -31,8 +32,10 @@ export interface TermsOptions {
 export interface Terms {
   /** In the spelling of the network's id that is offered first. */
   requirements(amount: bigint, supported: Supported | undefined): PaymentRequirements
-  /** Offers these requirements in each spelling; `error` says why the call is not answered. */
-  challenge(baseUrl: string, requirements: PaymentRequirements, error: string): Challenge
+  /**
+   * Offers these requirements in each spelling; `error` says why the call is not answered. `path` is the call's own, below the base URL.
+   */
+  challenge(baseUrl: string, requirements: PaymentRequirements, error: string, path?: string): Challenge
 }
 
 export const UNPAID = 'Payment required'
@@ -66,6 +69,7 @@ export function termsOf(
   const own = { ...options.extra, ...def.extra, ...windowFields(def.subscription) }
   const networkIds = networkIdsOf(options.network, options.networkIds)
   const { publicUrl } = options
+  const ownPath = pathOfEndpoint(def)
 
   const build = (amount: bigint, supported: Supported | undefined): PaymentRequirements => ({
     scheme: 'exact',
@@ -77,12 +81,25 @@ export function termsOf(
     extra: { ...own, ...(supported?.feePayer !== undefined && { feePayer: supported.feePayer }) },
   })
 
-  const encode = (baseUrl: string, requirements: PaymentRequirements, error: string): Challenge => {
+  /** An index lists all paths of a pattern as one resource. It knows no wildcards. */
+  const listedAt = (baseUrl: string) => {
+    const { bazaar } = extensions
+    if (bazaar === undefined || !ownPath.includes(':') || ownPath.includes('*')) return extensions
+    const routeTemplate = new URL(baseUrl).pathname.replace(/\/$/, '') + ownPath
+    return { ...extensions, bazaar: { ...(bazaar as object), routeTemplate } }
+  }
+
+  const encode = (
+    baseUrl: string,
+    requirements: PaymentRequirements,
+    error: string,
+    path: string,
+  ): Challenge => {
     const required: PaymentRequired = {
       x402Version: X402_VERSION,
       error,
       resource: {
-        url: `${baseUrl}/${def.name}`,
+        url: baseUrl + path,
         description,
         mimeType: 'application/json',
         ...options.service,
@@ -91,7 +108,10 @@ export function termsOf(
       accepts: networkIds.map(id =>
         id === requirements.network ? requirements : { ...requirements, network: id },
       ),
-      extensions: { ...extensions, [SIGN_IN_WITH_X]: declaredSignIn(publicUrl ?? baseUrl, networkIds) },
+      extensions: {
+        ...listedAt(baseUrl),
+        [SIGN_IN_WITH_X]: declaredSignIn(publicUrl ?? baseUrl, networkIds),
+      },
     }
     return { required, header: encodeHeader(required) }
   }
@@ -107,12 +127,12 @@ export function termsOf(
       }
       return fixed.requirements
     },
-    challenge(baseUrl, requirements, error) {
-      if (requirements !== fixed?.requirements || error !== UNPAID)
-        return encode(baseUrl, requirements, error)
+    challenge(baseUrl, requirements, error, path = ownPath) {
+      if (requirements !== fixed?.requirements || error !== UNPAID || path !== ownPath)
+        return encode(baseUrl, requirements, error, path)
       const known = encoded.get(baseUrl)
       if (known?.requirements === requirements) return known.challenge
-      const challenge = encode(baseUrl, requirements, error)
+      const challenge = encode(baseUrl, requirements, error, path)
       // Clear the whole cache instead of the least recently used entry: keeping an order costs every quote more than
       // encoding again now and then.
       if (encoded.size >= BASE_URLS_MAX) encoded.clear()

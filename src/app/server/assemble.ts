@@ -4,6 +4,7 @@ import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes.js'
+import { endpointAt, patternMatcher } from '../../adapters/http/match-path.js'
 import { pathsOf, routeTable } from '../../adapters/http/route-table.js'
 import { transportRoute } from '../../adapters/http/transport-route.js'
 import { requestLog } from '../../adapters/log/request-log.js'
@@ -16,6 +17,7 @@ import { memoryTasks } from '../../adapters/memory/task-store.js'
 import { prometheusMetrics } from '../../adapters/metrics/prometheus-metrics.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
 import { firstName } from '../../domain/endpoint-options.js'
+import { methodsOf, pathOfEndpoint } from '../../domain/path-pattern.js'
 import { silentLogger } from '../../ports/logger.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
@@ -122,6 +124,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const registry = around.registry(settings, around.exchange)
   const protocols = {
     agent,
+    match: endpointAt(patternMatcher(agent.endpoints)),
     charge,
     tasks,
     registry,
@@ -167,7 +170,9 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   })
   // Open the journal last, when nothing else can fail: `closeObservers` releases its lock.
   audit.openJournal()
-  const paid = agent.endpoints.map(({ name, method }) => `${method} ${basePath}/${name}`)
+  const paid = agent.endpoints.flatMap(def =>
+    methodsOf(def).map(method => `${method} ${basePath}${pathOfEndpoint(def)}`),
+  )
   return {
     table,
     network: network.name,

@@ -69,7 +69,7 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
   )
   const { app, middleware } = koaHost(table, logger)
   const listener = app.callback()
-  const isKnown = (path: string) => table.paid.has(path) || table.free.has(path)
+  const isKnown = (path: string) => table.free.has(path) || table.paid('GET', path) !== undefined
   let report: Promise<ShutdownReport> | undefined
   return {
     app,

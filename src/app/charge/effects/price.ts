@@ -94,19 +94,20 @@ const GROUP_REFUSALS = {
  */
 export async function quotedPrice({ input, request, endpoint }: Call): Promise<bigint> {
   const { headers, query, payment, body } = request
+  const { method, params } = request.target!
   const priceOf = async (asked: object) =>
     usdToBaseUnits(await (endpoint.def.price as (ctx: object) => string | Promise<string>)(asked))
   try {
-    return await priceOf({ body: input, headers, query })
+    return await priceOf({ body: input, headers, query, params })
   } catch (cause) {
     const isProbe = payment.kind === 'none' && body.kind === 'none'
     const example = isProbe ? await exampleOf(endpoint) : undefined
     if (example === undefined) throw cause
     // The specification answers every probe with a quote. The function's price for the real input is quoted later.
-    const { inputSchema, method } = endpoint.def
+    const { inputSchema } = endpoint.def
     const sent = structuredClone(inputSchema === undefined ? example.value : example.sent)
     const asked = inputSchema === undefined ? sent : await outputFor(endpoint, sent)
-    return await priceOf({ body: asked, headers, query: method === 'GET' ? sent : query })
+    return await priceOf({ body: asked, headers, query: method === 'GET' ? sent : query, params })
   }
 }
 

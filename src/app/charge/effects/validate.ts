@@ -19,7 +19,7 @@ export function validate(deps: ChargeDeps, call: Call) {
     }
     return 'invalid'
   }
-  const isGet = endpoint.def.method === 'GET'
+  const isGet = call.request.target!.method === 'GET'
   const input = isGet
     ? queryOf(call)
     : request.body.kind === 'read'
@@ -49,8 +49,8 @@ function judged(deps: ChargeDeps, call: Call, result: Checked, isBare: boolean) 
 
 /** A price function gets what it would get for the paid call, so that the quote is that call's price. */
 function probe(deps: ChargeDeps, call: Call) {
-  const { method, price, inputSchema, bodyType } = call.endpoint.def
-  const sent = method === 'GET' ? queryOf(call) : emptyBody(bodyType)
+  const { price, inputSchema, bodyType } = call.endpoint.def
+  const sent = call.request.target!.method === 'GET' ? queryOf(call) : emptyBody(bodyType)
   call.input = sent
   if (typeof price !== 'function') return 'probe' as const
   return mapSyncOrAsync(checked(deps, call, sent), result => {

@@ -1,0 +1,43 @@
+/** What a message of A2A or MCP carries of a call whose endpoint has parameters in its path: `{ params, input }`. */
+import { messageSchema } from './body-type.js'
+import type { EndpointDef, JSONSchema } from './endpoint.js'
+import { embeddedAt } from './json-schema.js'
+import { paramsIn, pathWith, type Target } from './path-pattern.js'
+import { isRecord } from './x402.js'
+
+type Called = Pick<EndpointDef, 'path' | 'bodyType' | 'input'>
+
+/** The endpoint that answers a path below the base path, and the parameters in it; `undefined` where none does. */
+export type MatchPath = (
+  method: string,
+  path: string,
+) => { readonly def: EndpointDef; readonly target: Target } | undefined
+
+/** The schema of a message's input; `undefined` where every input is accepted. */
+export function schemaOfMessage({ path = '', bodyType, input: own }: Called): JSONSchema | undefined {
+  const input = messageSchema(bodyType) ?? own
+  const names = paramsIn(path)
+  if (names.length === 0) return input
+  const properties = Object.fromEntries(names.map(name => [name, { type: 'string', minLength: 1 }]))
+  return {
+    type: 'object',
+    properties: {
+      params: { type: 'object', properties, required: [...names] },
+      ...(input !== undefined && { input: embeddedAt('#/properties/input', input) as JSONSchema }),
+    },
+    required: ['params', ...(input === undefined ? [] : ['input'])],
+  } as JSONSchema
+}
+
+/** The target and the input in a message; `undefined` where its parameters make no path at which this endpoint answers. */
+export function readMessageInput(
+  def: EndpointDef,
+  message: unknown,
+  match: MatchPath,
+): { readonly target?: Target; readonly input: unknown } | undefined {
+  if (paramsIn(def.path ?? '').length === 0) return { input: message }
+  const { params, input = {} } = isRecord(message) ? message : {}
+  const path = isRecord(params) ? pathWith(def.path!, params) : undefined
+  const found = path === undefined ? undefined : match(def.method, path)
+  return found?.def.name === def.name ? { target: found.target, input } : undefined
+}

@@ -13,6 +13,7 @@ import {
   type PublicNetwork,
   TESTNET,
 } from './network.js'
+import { refuseUnknown } from './option-checks.js'
 import { isWebUrl } from './strangers-text.js'
 import { isRecord } from './x402.js'
 
@@ -41,10 +42,11 @@ function refuseNetwork(why: string): never {
   throw new SvcError(why, 'invalid_network')
 }
 
-const FIELDS: ReadonlySet<string> = new Set([
-  ...['name', 'genesisId', 'genesisHash', 'usdc'],
-  ...['algodUrl', 'algodToken', 'indexerUrl', 'facilitatorUrl', 'explorerUrl'],
-])
+/** A misspelt URL that went unread would send requests elsewhere. */
+const FIELDS: readonly (keyof NetworkDefinition)[] = [
+  ...(['name', 'genesisId', 'genesisHash', 'usdc'] as const),
+  ...(['algodUrl', 'algodToken', 'indexerUrl', 'facilitatorUrl', 'explorerUrl'] as const),
+]
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 /** The ledger's limit is 128 bytes. */
 const GENESIS_ID = /^[\x21-\x7e]{1,128}$/
@@ -54,9 +56,7 @@ const TOKEN = /^[\x21-\x7e]{1,1024}$/
 
 /** A copy of its own: what the user's object becomes later does not matter. */
 function checkedDefinition(value: Record<string, unknown>, refuse: Refuse): NetworkDefinition {
-  const stranger = Object.keys(value).find(key => !FIELDS.has(key))
-  // A misspelt URL that went unread would send requests elsewhere.
-  if (stranger !== undefined) refuse(`it has no field ${shown(stranger)}`)
+  refuseUnknown(value, FIELDS, '', refuse)
   const { name, genesisId, genesisHash, usdc, algodToken, ...urls } = value
   const matched = (what: string, text: unknown, pattern: RegExp, is: string): string =>
     typeof text === 'string' && pattern.test(text) ? text : refuse(`${what} is ${is}, not ${shown(text)}`)

@@ -23,6 +23,10 @@ export function invalid(message: string): SvcError {
   return new SdkError(message, 'invalid_options')
 }
 
+function refuseOptions(why: string): never {
+  throw invalid(why)
+}
+
 /** @throws SvcError `invalid_options` */
 export function readOptions<Table extends OptionTable>(
   given: object,
@@ -31,10 +35,7 @@ export function readOptions<Table extends OptionTable>(
 ): ReadOptions<Table> {
   if (typeof given !== 'object' || given === null)
     throw invalid(`${group || 'What holds the options'} is an object, not ${shown(given)}`)
-  const refuse = (why: string) => {
-    throw invalid(why)
-  }
-  refuseUnknown(given, Object.keys(table), group, refuse, table)
+  refuseUnknown(given, Object.keys(table), group, refuseOptions, table)
   const read = Object.entries(table).map(([name, option]) => {
     return [name, option(given[name as never], named(group, name))] as const
   })
@@ -55,8 +56,8 @@ export function optionNames(table: OptionTable, group = ''): readonly string[] {
 export function refuseUnknown(
   given: object,
   known: readonly string[],
-  group: string,
-  refuse: (why: string) => never,
+  group = '',
+  refuse: (why: string) => never = refuseOptions,
   table: OptionTable = {},
 ): void {
   const unknown = Object.keys(given).find(name => !known.includes(name))

@@ -5,6 +5,7 @@ import type { Settings } from '../app/server/settings-from-options.js'
 import { SdkError } from '../domain/errors.js'
 import type { Network } from '../domain/network.js'
 import { networkFacts, nodeUrls } from '../domain/network-definition.js'
+import { refuseUnknown } from '../domain/option-checks.js'
 import type { RegistryApps } from '../domain/registered-agent.js'
 import type { Registry } from '../ports/agent-registry.js'
 import type { MakeExchange } from '../ports/exchange.js'
@@ -22,6 +23,10 @@ export interface AlgodRegistryOptions extends RegistryApps {
   readonly algodToken?: string
 }
 
+const OPTIONS: readonly (keyof AlgodRegistryOptions)[] = [
+  ...(['identityApp', 'reputationApp', 'validationApp', 'network', 'algodUrl', 'algodToken'] as const),
+]
+
 /**
  * Reads a registry from a node. No request is sent before the first question.
  *
@@ -32,9 +37,10 @@ export interface AlgodRegistryOptions extends RegistryApps {
  * const registry = algodRegistry({ network: 'testnet', identityApp })
  * const verdict = await verifyAgent('https://agent.example/.well-known/agent.json', { registry })
  */
-export function algodRegistry({ network = 'mainnet', ...options }: AlgodRegistryOptions): Registry {
+export function algodRegistry(options: AlgodRegistryOptions): Registry {
+  refuseUnknown(options, OPTIONS, '', invalid)
+  const { network = 'mainnet', algodUrl: _, algodToken: __, ...apps } = options
   const facts = networkFacts(network, invalid)
-  const { algodUrl: _, algodToken: __, ...apps } = options
   const { algodUrl: url, algodToken: token } = nodeUrls(facts, options, sandboxUrl())
   if (url === undefined) return invalid(`there is no algodUrl for ${facts.name}: give one`)
   return algorandRegistry({ node: nodeClient({ url, token }), apps })

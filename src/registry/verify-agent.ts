@@ -6,6 +6,7 @@ import { guardedFetch } from '#platform'
 import { exchangeOver, isSuccess, recordOf } from '../app/client/http-exchange.js'
 import { CARD_PATHS } from '../domain/agent-card.js'
 import { shown } from '../domain/errors.js'
+import { refuseUnknown } from '../domain/option-checks.js'
 import { hostOf, type RegisteredAgent } from '../domain/registered-agent.js'
 import { isRecord } from '../domain/x402.js'
 import type { Registry } from '../ports/agent-registry.js'
@@ -66,7 +67,7 @@ export interface VerifyAgentOptions {
  * Whether a card's agent holds the on-chain identity that the card claims: the card names a registration, and that
  * registration names the card's domain.
  *
- * Never throws. Follows no redirect: the target of a redirect is another host.
+ * Throws for a misspelt option alone (`invalid_options`). Follows no redirect: the target of a redirect is another host.
  *
  * @param cardUrl `https://<host>/.well-known/agent.json`, or `agent-card.json` there.
  * @param options Which registry.
@@ -76,10 +77,9 @@ export interface VerifyAgentOptions {
  * const verdict = await verifyAgent('https://agent.example/.well-known/agent.json', { registry })
  * if (verdict.verified) console.log(verdict.agent.address)
  */
-export async function verifyAgent(
-  cardUrl: string | URL,
-  { registry, fetchImpl }: VerifyAgentOptions,
-): Promise<AgentVerdict> {
+export async function verifyAgent(cardUrl: string | URL, options: VerifyAgentOptions): Promise<AgentVerdict> {
+  refuseUnknown(options, ['registry', 'fetchImpl'])
+  const { registry, fetchImpl } = options
   const url = URL.canParse(String(cardUrl)) ? new URL(String(cardUrl)) : undefined
   // Any other path may belong to a stranger: hosts let users upload files.
   if (url?.protocol !== 'https:' || url.username || url.password || !isCardPath(url.pathname)) {

@@ -1,4 +1,5 @@
 /** The registry's applications for readers: boxes, and the routes by which a node shows them. */
+import { refuseUnknown } from '../domain/option-checks.js'
 import type { RegisteredAgent, Score } from '../domain/registered-agent.js'
 import {
   addressBox,
@@ -58,6 +59,7 @@ export function createRegistry(nowMs: () => number): SandboxRegistry & { readonl
     score(id, given) {
       const agentId = BigInt(id)
       const seconds = Math.floor(nowMs() / 1_000)
+      refuseUnknown(given, ['jobsPaid', 'volumeMicro', 'validated', 'disputed', 'firstAt', 'lastAt'])
       const none = { jobsPaid: 0n, volumeMicro: 0n, validated: 0n, disputed: 0n }
       const score: Score = { ...none, firstAt: seconds, lastAt: seconds, ...given, agentId }
       putBox(APPS.reputationApp, scoreBox(agentId), writeScore(score))

@@ -1,6 +1,7 @@
 /** The faults of the facilitator: which of its answers go wrong, and how; and what it sends for those of the transport. */
 import type { ServerResponse } from 'node:http'
 import { SvcError } from '../domain/errors.js'
+import { refuseUnknown } from '../domain/option-checks.js'
 import { json, type Reply } from './web-server.js'
 
 export const STAGES = ['supported', 'verify', 'settle'] as const
@@ -86,7 +87,7 @@ export interface Faults {
   /**
    * Sets the fault of a stage.
    *
-   * @throws SvcError `invalid_fault`
+   * @throws SvcError `invalid_fault`, `invalid_options`
    */
   set(stage: Stage, behaviour: FaultName, options?: FaultOptions): void
   /** Removes the fault of a stage; without a stage, all faults. */
@@ -107,6 +108,7 @@ export function createFaults(): FaultSource {
   const faults = new Map<Stage, Fault>()
   return {
     set: (stage, behaviour, options = {}) => {
+      refuseUnknown(options, ['times', 'delayMs'])
       faults.set(stage, readFault({ ...options, stage, behaviour }))
     },
     clear: stage => (stage ? void faults.delete(stage) : faults.clear()),

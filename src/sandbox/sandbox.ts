@@ -12,6 +12,7 @@ import {
 import { SvcError } from '../domain/errors.js'
 import { ALGORAND_MAINNET, type NetworkDefinition } from '../domain/network.js'
 import { networkFacts } from '../domain/network-definition.js'
+import { refuseUnknown } from '../domain/option-checks.js'
 import { createBazaarIndex } from '../facilitator/bazaar-index.js'
 import { systemClock } from '../ports/clock.js'
 import { createRegistry } from './agent-registry.js'
@@ -27,9 +28,14 @@ import { serveRoutes } from './web-server.js'
 
 export type { Sandbox, SandboxAccount, SandboxOptions, SandboxTransaction } from './sandbox-options.js'
 
+const OPTIONS = ['port', 'seed', 'roundMs', 'landing', 'network', 'fault'] satisfies (keyof SandboxOptions)[]
 const ROUND_MS = 2_800
 const WALLET: Credit = { microAlgos: 10_000_000n, usdc: 100_000_000n }
 const SPONSOR: Credit = { microAlgos: 1_000_000_000_000n }
+
+function refuse(why: string): never {
+  throw new SvcError(why, 'invalid_sandbox')
+}
 
 /**
  * Starts a sandbox on this machine: a ledger with real Algorand transactions and signatures, a node's REST interface and a
@@ -44,13 +50,12 @@ const SPONSOR: Credit = { microAlgos: 1_000_000_000_000n }
  * @throws SvcError `invalid_sandbox`, `invalid_fault`
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  refuseUnknown(options, OPTIONS, '', refuse)
   const { port = 0, seed = 'svc-sandbox', roundMs = ROUND_MS, fault, landing } = options
-  if (!(roundMs >= 1)) throw new SvcError('roundMs is at least 1', 'invalid_sandbox')
+  if (!(roundMs >= 1)) refuse('roundMs is at least 1')
   const given = options.network ?? 'testnet'
-  const network = networkFacts(given, why => {
-    throw new SvcError(why, 'invalid_sandbox')
-  })
-  if (network.key === 'mainnet') throw new SvcError('A sandbox is never mainnet', 'invalid_sandbox')
+  const network = networkFacts(given, refuse)
+  if (network.key === 'mainnet') refuse('A sandbox is never mainnet')
   const keys = accountsOf(seed)
   const rounds = createRounds({ roundMs })
   const [feeSink, issuer] = [keys('fee sink').address, keys('issuer').address]
@@ -84,6 +89,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       return { microAlgos, usdc: holdings.get(ledger.assetId)?.amount ?? null }
     },
     fund(address: string, credit: Credit) {
+      refuseUnknown(credit, ['microAlgos', 'usdc', 'optIn'])
       if (!isValidAddress(address))
         throw new SvcError('Only a valid address can be funded', 'invalid_address')
       ledger.credit(address, credit)

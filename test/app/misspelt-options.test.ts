@@ -1,16 +1,29 @@
 /** An option that went unread would leave its default in force: a misspelt one is refused, wherever options are given. */
 import { describe, expect, it } from 'vitest'
+import { OPTIONS } from '../../src/app/server/server-options.js'
+import type { OptionTable } from '../../src/domain/option-checks.js'
+import * as facilitatorEntry from '../../src/facilitator.js'
 import { createFacilitator, facilitatorApp } from '../../src/facilitator.js'
+import * as entry from '../../src/index.js'
 import {
+  algodRegistry,
   createHandler,
   createServer,
   defineAgent,
   defineEndpoint,
   type EndpointOptions,
+  findInBazaar,
+  listBazaar,
+  listWholeBazaar,
   SvcClient,
   serve,
+  verifyAgent,
 } from '../../src/index.js'
+import * as redisEntry from '../../src/redis.js'
 import { redisStores } from '../../src/redis.js'
+import * as sandboxEntry from '../../src/sandbox.js'
+import { type FaultOptions, startSandbox } from '../../src/sandbox.js'
+import * as testingEntry from '../../src/testing.js'
 import { refusedWith } from '../domain/refusal.js'
 
 const ADDRESS = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
@@ -33,6 +46,19 @@ const selling = (window: object) =>
   })
 const agent = defineAgent(AGENT)
 
+const client = new SvcClient({
+  network: 'testnet',
+  fetchImpl: () => Promise.reject(new Error('sent')),
+})
+const URL_OF_NOBODY = 'http://127.0.0.1:1'
+const NETWORK = {
+  name: 'private',
+  genesisId: 'private-v1',
+  genesisHash: `${'A'.repeat(43)}=`,
+  usdc: 1,
+}
+
+/** What each public function that takes options says to names that it does not know. */
 const functions: Record<string, readonly [(options: object) => unknown, string, Record<string, string>]> = {
   defineEndpoint: [
     define,
@@ -73,6 +99,11 @@ const functions: Record<string, readonly [(options: object) => unknown, string, 
     'invalid_options',
     { maxPerday: 'maxPerDay', mnemonik: 'mnemonic', reciptsMax: 'receiptsMax' },
   ],
+  'the retries of SvcClient': [
+    retry => new SvcClient({ retry }),
+    'invalid_options',
+    { attemps: 'retry.attempts', baseMS: 'retry.baseMs' },
+  ],
   createFacilitator: [
     more => createFacilitator({ network: 'testnet', sponsor: { mnemonic: '' }, payTo: 'anyone', ...more }),
     'invalid_options',
@@ -84,7 +115,102 @@ const functions: Record<string, readonly [(options: object) => unknown, string, 
     'invalid_options',
     { waitReplica: 'waitReplicas' },
   ],
+  'the stores of serve': [
+    stores => createHandler(agent, { stores }),
+    'invalid_options',
+    { charge: 'stores.charges', ratelimit: 'stores.rateLimit' },
+  ],
+  'the definition of a network': [
+    more => defineAgent({ ...AGENT, network: { ...NETWORK, ...more } }),
+    'invalid_agent',
+    { algodURL: 'algodUrl' },
+  ],
+  algodRegistry: [
+    more => algodRegistry({ identityApp: 1, ...more }),
+    'invalid_options',
+    { algodurl: 'algodUrl', reputationapp: 'reputationApp' },
+  ],
 }
+
+/** The same, of functions that answer later. */
+const promises: Record<
+  string,
+  readonly [(options: object) => Promise<unknown>, string, Record<string, string>]
+> = {
+  startSandbox: [startSandbox, 'invalid_sandbox', { roundMS: 'roundMs', sead: 'seed' }],
+  verifyAgent: [
+    more => verifyAgent('https://agent.example', { registry: {} as never, ...more }),
+    'invalid_options',
+    { fetchimpl: 'fetchImpl' },
+  ],
+  'SvcClient.quote': [
+    options => client.quote(URL_OF_NOBODY, {}, options),
+    'invalid_options',
+    { header: 'headers' },
+  ],
+  'SvcClient.estimate': [
+    options => client.estimate(URL_OF_NOBODY, {}, options),
+    'invalid_options',
+    { maxPrise: 'maxPrice' },
+  ],
+  'SvcClient.call': [
+    options => client.call(URL_OF_NOBODY, {}, options),
+    'invalid_options',
+    { maxPrise: 'maxPrice' },
+  ],
+  'SvcClient.stream': [
+    options => client.stream(URL_OF_NOBODY, {}, options),
+    'invalid_options',
+    { idleTimeout: 'idleTimeoutMs', maxprice: 'maxPrice' },
+  ],
+  'SvcClient.subscribe': [
+    options => client.subscribe(URL_OF_NOBODY, {}, options),
+    'invalid_options',
+    { maxPrise: 'maxPrice' },
+  ],
+  'SvcClient.callMany': [
+    options => client.callMany([], options),
+    'invalid_options',
+    { concurency: 'concurrency' },
+  ],
+  'SvcClient.discover': [
+    options => client.discover(URL_OF_NOBODY, options),
+    'invalid_options',
+    { signals: 'signal' },
+  ],
+  'SvcClient.balance': [options => client.balance(options), 'invalid_options', { signals: 'signal' }],
+}
+
+/** They answer `{ ok: false, error }` where others throw: the specification says that they never do. */
+const answers: Record<string, (options: object) => Promise<{ ok: boolean }>> = {
+  listBazaar,
+  listWholeBazaar,
+  findInBazaar: options => findInBazaar('', options),
+}
+
+const WITHOUT_OPTIONS = [
+  // Of a document, a price, a text or a clock.
+  ...['manifest', 'networkFrom', 'priceOf', 'verifyManifest', 'memorySpendLedger', 'SvcError'],
+  ...['SvcClient.useSubscription', 'SvcClient.dropSubscription', 'SvcClient.priceOf'],
+  // A runner, a name, and what makes a store.
+  ...Object.keys(testingEntry),
+]
+
+const GROUPS = [
+  ['rateLimit', { perminute: 1 }, 'rateLimit.perMinute'],
+  ['idempotency', { windowMS: 1 }, 'idempotency.windowMs'],
+  ['advanced', { credit: { strat: 1 } }, 'advanced.credit.start'],
+  ['advanced', { tasks: { maxInputByte: 1 } }, 'advanced.tasks.maxInputBytes'],
+  ['subscriptions', { sotre: {} }, 'subscriptions.store'],
+  ['advanced', { timeouts: { verify: 1 } }, 'advanced.timeouts.verifyMs'],
+  ['registry', { agentID: 1 }, 'registry.agentId'],
+  ['webhooks', [{ ulr: 'http://127.0.0.1' }], 'webhooks.url'],
+  ['audit', { tokens: 'x'.repeat(16) }, 'audit.token'],
+  ['journal', { pth: 'x' }, 'journal.path'],
+  ['advanced', { allowHTTP: true }, 'advanced.allowHttp'],
+  ['algodUrl', { ulr: 'http://127.0.0.1' }, 'algodUrl.url'],
+  ['facilitatorUrl', { ulr: 'http://127.0.0.1' }, 'facilitatorUrl.url'],
+] as const
 
 describe('a misspelt option is refused, and the nearest name is said', () => {
   const cases = Object.entries(functions).flatMap(([name, [call, code, names]]) =>
@@ -95,30 +221,39 @@ describe('a misspelt option is refused, and the nearest name is said', () => {
     refusedWith(code, () => call({ [misspelt]: 1 }), words)
   })
 
-  it.each([
-    ['rateLimit', { perminute: 1 }, 'rateLimit.perMinute'],
-    ['idempotency', { windowMS: 1 }, 'idempotency.windowMs'],
-    ['advanced', { credit: { strat: 1 } }, 'advanced.credit.start'],
-    ['advanced', { tasks: { maxInputByte: 1 } }, 'advanced.tasks.maxInputBytes'],
-    ['subscriptions', { sotre: {} }, 'subscriptions.store'],
-    ['advanced', { timeouts: { verify: 1 } }, 'advanced.timeouts.verifyMs'],
-    ['registry', { agentID: 1 }, 'registry.agentId'],
-    ['webhooks', [{ ulr: 'http://127.0.0.1' }], 'webhooks.url'],
-    ['audit', { tokens: 'x'.repeat(16) }, 'audit.token'],
-    ['journal', { pth: 'x' }, 'journal.path'],
-    ['facilitatorUrl', { ulr: 'http://127.0.0.1' }, 'facilitatorUrl.url'],
-  ])('within %s: %j', (group, value, meant) => {
+  it.each(GROUPS)('within %s: %j', (group, value, meant) => {
     const words = new RegExp(`Did you mean '${meant}'\\?`)
     refusedWith('invalid_options', () => createHandler(agent, { [group]: value }), words)
   })
 
-  it('and a limit of one call, before anything is sent', async () => {
-    const client = new SvcClient({ network: 'testnet', fetchImpl: () => Promise.reject(new Error('sent')) })
-    const options = { maxPrise: '$0.01' } as object
-    await expect(client.call('http://127.0.0.1:1', {}, options)).rejects.toMatchObject({
-      code: 'invalid_options',
-      message: "unknown option 'maxPrise'. Did you mean 'maxPrice'?",
-    })
+  const later = Object.entries(promises).flatMap(([name, [call, code, names]]) =>
+    Object.entries(names).map(([misspelt, meant]) => ({ name, call, code, misspelt, meant })),
+  )
+  it.each(later)('$misspelt of $name, before anything is sent', async ({ call, code, misspelt, meant }) => {
+    const message = `unknown option '${misspelt}'. Did you mean '${meant}'?`
+    await expect(call({ [misspelt]: 1 })).rejects.toMatchObject({ code, message })
+  })
+
+  it('one request of callMany, which is an outcome', async () => {
+    const [outcome] = await client.callMany([{ url: URL_OF_NOBODY, maxPrise: '$0.01' } as never])
+    expect(outcome).toMatchObject({ ok: false, error: { code: 'invalid_options' } })
+  })
+
+  it.each(Object.entries(answers))('limt of %s', async (_, call) => {
+    const error = "unknown option 'limt'. Did you mean 'limit'?"
+    expect(await call({ limt: 1 })).toEqual({ ok: false, error })
+  })
+
+  it('the faults, the money and the scores of a sandbox', async () => {
+    const { faults, fund, registry, wallet, close } = await startSandbox()
+    try {
+      const code = 'invalid_options'
+      refusedWith(code, () => faults.set('settle', 'late', { delay: 1 } as FaultOptions), /'delayMs'/)
+      refusedWith(code, () => fund(wallet.address, { usd: 1n } as object), /'usdc'/)
+      refusedWith(code, () => registry.score(1, { jobPaid: 1n } as object), /'jobsPaid'/)
+    } finally {
+      await close()
+    }
   })
 
   it('where no name is near, none is said', () => {
@@ -132,3 +267,35 @@ it('options of one host may be given to another', async () => {
     outcome: 'drained',
   })
 })
+
+describe('the tables above have', () => {
+  it('every public function and every method of the client', () => {
+    const entries = { ...entry, ...facilitatorEntry, ...redisEntry, ...sandboxEntry, ...testingEntry }
+    const exported = Object.entries(entries).flatMap(([name, value]) =>
+      typeof value === 'function' ? [name] : [],
+    )
+    const methods = methodsOf(SvcClient.prototype).map(name => `SvcClient.${name}`)
+    const tables = [functions, promises, answers].flatMap(table => Object.keys(table))
+    const missing = [...exported, ...methods].filter(name => ![...tables, ...WITHOUT_OPTIONS].includes(name))
+    expect(missing).toEqual([])
+  })
+
+  it('every group of options of a server', () => {
+    const groupsOf = (table: OptionTable, prefix = ''): string[] =>
+      Object.entries(table).flatMap(([name, { table: inner }]) =>
+        inner ? [`${prefix}${name}`, ...groupsOf(inner, `${prefix}${name}.`)] : [],
+      )
+    // A group is tried where a name of it is asked for: `advanced.credit.start` tries `advanced.credit`.
+    const tried = GROUPS.map(([, , meant]) => meant.slice(0, meant.lastIndexOf('.')))
+    expect(groupsOf(OPTIONS).filter(group => !tried.includes(group as never))).toEqual([])
+  })
+})
+
+/** Of a class and of those that it extends. Getters are left out. */
+function methodsOf(prototype: object): string[] {
+  if (prototype === Object.prototype) return []
+  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype)).flatMap(([name, { value }]) =>
+    typeof value === 'function' && name !== 'constructor' ? [name] : [],
+  )
+  return [...own, ...methodsOf(Object.getPrototypeOf(prototype))]
+}

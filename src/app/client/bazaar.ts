@@ -5,6 +5,7 @@
  */
 import { sandboxUrl } from '#platform'
 import { DEFAULT_FACILITATOR } from '../../domain/network.js'
+import { refuseUnknown } from '../../domain/option-checks.js'
 import {
   type BazaarResource,
   type IndexPage,
@@ -149,10 +150,9 @@ async function readPage(options: WholeBazaarOptions, start: PageStart): Promise<
   }
 }
 
-async function askForPage(
-  { limit = LIMIT_MAX, facilitatorUrl, fetchImpl }: WholeBazaarOptions,
-  { offset, cursor }: PageStart,
-): Promise<PageRead> {
+async function askForPage(options: WholeBazaarOptions, { offset, cursor }: PageStart): Promise<PageRead> {
+  refuseUnknown(options, ['limit', 'offset', 'facilitatorUrl', 'fetchImpl'])
+  const { limit = LIMIT_MAX, facilitatorUrl, fetchImpl } = options
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) return failed(`limit is 1 to ${LIMIT_MAX}`)
   const base = urlOf(facilitatorUrl ?? sandboxUrl() ?? DEFAULT_FACILITATOR)
   const path = base.pathname.replace(/\/+$/, '')

@@ -1,5 +1,6 @@
 /** Many calls, a few at a time. */
 import { SdkError, shown } from '../../domain/errors.js'
+import { refuseUnknown } from '../../domain/option-checks.js'
 import { isRecord } from '../../domain/x402.js'
 import type { CallOptions } from './build-request.js'
 import type { CallResult } from './result-types.js'
@@ -33,9 +34,11 @@ const CONCURRENCY = 8
  */
 export async function manyCalls<T>(
   requests: Iterable<CallRequest>,
-  { concurrency = CONCURRENCY, signal }: ManyOptions,
+  options: ManyOptions,
   call: (request: CallRequest) => Promise<CallResult<T>>,
 ): Promise<CallOutcome<T>[]> {
+  refuseUnknown(options, ['concurrency', 'signal'])
+  const { concurrency = CONCURRENCY, signal } = options
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw new SdkError('callMany: concurrency is a whole number from 1', 'invalid_options')
   }

@@ -1,6 +1,7 @@
 /** The paying client: it asks, reads the price, checks it against its limits, signs exactly that price, and calls again. */
 import type { Manifest } from '../../domain/manifest.js'
 import { usdNumber } from '../../domain/money.js'
+import { refuseUnknown } from '../../domain/option-checks.js'
 import { priceOf } from '../../domain/quote-for-display.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
@@ -204,10 +205,11 @@ export abstract class PayingClient {
    *
    * @throws SvcError `invalid_url`, `network_error`, `call_failed`, `invalid_manifest`
    */
-  async discover(baseUrl: string | URL, { signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Manifest> {
+  async discover(baseUrl: string | URL, options: Pick<RequestOptions, 'signal'> = {}): Promise<Manifest> {
+    refuseUnknown(options, ['signal'])
     const url = manifestUrl(urlOf(baseUrl))
-    const options = { method: 'GET', signal }
-    const asked = await askBriefly(this.#settings, requestOf(url, undefined, options), options)
+    const sent = { ...options, method: 'GET' }
+    const asked = await askBriefly(this.#settings, requestOf(url, undefined, sent), sent)
     return manifestOf(succeeded(asked).reply, url)
   }
 
@@ -218,10 +220,11 @@ export abstract class PayingClient {
    *
    * @throws SvcError `no_signer`, `node_unavailable`, `aborted`
    */
-  async balance({ signal }: Pick<RequestOptions, 'signal'> = {}): Promise<Balance> {
+  async balance(options: Pick<RequestOptions, 'signal'> = {}): Promise<Balance> {
+    refuseUnknown(options, ['signal'])
     const { address } = this
     if (address === undefined) throw noSigner('A balance')
-    return unlessAborted(this.#settings.wallet(address), signal, 'Reading the balance was aborted')
+    return unlessAborted(this.#settings.wallet(address), options.signal, 'Reading the balance was aborted')
   }
 
   /** The function {@link priceOf}, as a method that knows this client's network. */

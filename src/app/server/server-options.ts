@@ -12,6 +12,7 @@ import {
   optional,
   positive,
   type ReadOptions,
+  refuseUnknown,
   whole,
 } from '../../domain/option-checks.js'
 import type { RegistryIdentity } from '../../domain/registered-agent.js'
@@ -121,6 +122,15 @@ const basePath: Option<string> = (given = '') => {
   throw invalid(`basePath is a path such as '/api', not ${JSON.stringify(given)}`)
 }
 
+const STORES = ['charges', 'subscriptions', 'rateLimit', 'credit', 'tasks', 'runs'] satisfies (keyof Stores)[]
+
+/** What `redisStores` makes has more than the stores. A store may be a getter: none is read here. */
+const stores: Option<Stores | undefined> = (given, name) => {
+  if (given !== undefined)
+    refuseUnknown(given as object, [...STORES, 'spend', 'ping', 'health', 'close'], name)
+  return given as Stores | undefined
+}
+
 const REGISTRY = {
   agentId: optional(positive()),
   identityApp: optional(positive()),
@@ -164,8 +174,7 @@ export const OPTIONS = {
   payTo: asGiven<string | undefined>(),
   basePath,
   subscriptions: group({ store: asGiven<SubscriptionStore | undefined>() }),
-  // What `redisStores` makes has more than the stores, and a store may be a getter.
-  stores: asGiven<Stores | undefined>(),
+  stores,
   trustProxy: whole(0, 0),
   maxBodyBytes: positive(DEFAULT_BODY_BYTES_MAX),
   registry: group(REGISTRY),

@@ -79,6 +79,7 @@ export type {
   ChargeStore,
   Closed,
   CloseMove,
+  CountMove,
   Hold,
   Opened,
   OpenMove,
@@ -87,6 +88,11 @@ export type {
   RecordMove,
   Resolved,
   ResolveMove,
+  SellMove,
+  UnitsChargeStore,
+  UnitsCounted,
+  UnitsLeft,
+  UnitsTaken,
 } from './ports/charge-store.js'
 export type { Cancel, Clock } from './ports/clock.js'
 export type { Counted, Counters, CounterTerms } from './ports/counters.js'

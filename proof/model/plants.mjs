@@ -7,6 +7,7 @@
 /** @typedef {{ name: string, says: string, edits: readonly Edit[], in: string }} Plant The case that finds it. */
 
 const DECISION = 'src/domain/charge-store/transition.ts'
+const CLOSING = 'src/domain/charge-store/closing.ts'
 const RECORDS = 'src/domain/charge-store/records.ts'
 
 const ONE_PAYMENT = 'one key, one payment, release'
@@ -28,8 +29,8 @@ export const PLANTS = [
     'open-takes-half',
     'An open takes the key and not the payment.',
     DECISION,
-    'move.payment ? holdPayment(payment, move, nowMs) : undefined,',
-    'undefined,',
+    'move.payment ? holdPayment(payment, move, nowMs) : undefined',
+    'undefined',
   ),
   plant(
     'open-again-in-progress',
@@ -139,55 +140,55 @@ export const PLANTS = [
     'renew-half',
     'A renewal renews the key where the payment is another call’s by now.',
     DECISION,
-    'return leaving(true, renewedClaim, renewedPayment)',
+    'return leaving(true, renewedClaim, renewedPayment, units)',
     'return leaving(true, renewedClaim)',
   ),
   plant(
     'release-frees-anothers',
     'A release frees a payment that another call holds.',
-    DECISION,
+    CLOSING,
     "payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)",
     "payment !== undefined && (move.how === 'release' || payment.token === move.token)",
   ),
   plant(
     'release-after-take-over',
     'A release frees a payment whose key another call took over.',
-    DECISION,
+    CLOSING,
     "payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)",
     'payment?.token === move.token',
   ),
   plant(
     'release-of-adopted',
     'A call that took a settling key over may release it.',
-    DECISION,
+    CLOSING,
     "claim?.token === move.token && (!claimLists(claim, 'orphaned') || claim.kept!.by === move.token)",
     'claim?.token === move.token',
   ),
   plant(
     'close-unfenced',
     'A close does not check the token of the key.',
-    DECISION,
+    CLOSING,
     "claim?.token === move.token && (!claimLists(claim, 'orphaned') || claim.kept!.by === move.token)",
     'claim !== undefined',
   ),
   plant(
     'close-loses-answer',
     'A completed key keeps no answer.',
-    DECISION,
-    'state: claimAfter(claim, event), kept, expiresAtMs',
-    'state: claimAfter(claim, event), kept: kept && { ...kept, answer: undefined }, expiresAtMs',
+    CLOSING,
+    'state, kept, expiresAtMs',
+    'state, kept: kept && { ...kept, answer: undefined }, expiresAtMs',
   ),
   plant(
     'forfeit-loses-answer',
     'An answer that lost its key is not kept under its payment’s name.',
-    DECISION,
+    CLOSING,
     "if (how !== 'forfeit' || answerName === undefined) return [closed]",
     'if (how) return [closed]',
   ),
   plant(
     'close-frees-payment',
     'A call that was charged frees its payment.',
-    DECISION,
+    CLOSING,
     'const payments = event ? [{ ...payment!, state: paymentAfter(payment!, event) }] : NONE',
     "const payments = event ? [{ ...payment!, state: 'free' as const }] : NONE",
   ),
@@ -223,7 +224,7 @@ export const PLANTS = [
   plant(
     'name-not-free',
     'An answer that lost its key is lost where a call that stopped lies under its payment’s name.',
-    DECISION,
+    CLOSING,
     "if (named && !(claimLists(named, 'recorded') && named.leaseEndsMs <= nowMs)) return [closed]",
     'if (named) return [closed]',
     WITH_AND_WITHOUT,

@@ -1,4 +1,6 @@
 /** The five moves of the charge store: the product's own decision over the packed records, and what must hold of each of them. */
+
+import type { Decision } from '../../src/domain/charge-store/decision.js'
 import type { OpenMove } from '../../src/domain/charge-store/moves.js'
 import type { Claim, Payment } from '../../src/domain/charge-store/records.js'
 import * as transition from '../../src/domain/charge-store/transition.js'
@@ -140,7 +142,7 @@ function makeAndCheck(moment: Moment, move: StoreMove): Answered {
 const { open, record, renew, close, resolve } = transition
 const DECIDES = { open, record, renew, close, resolve }
 
-function decide(moment: Moment, move: StoreMove): transition.Decision<unknown> {
+function decide(moment: Moment, move: StoreMove): Decision<unknown> {
   const args = argumentsOf(moment, move)
   try {
     return DECIDES[move.kind](moment, args as never, NOW_MS)

@@ -173,6 +173,13 @@ export class Moment implements Records {
     this.row[at] = this.world.payments.numberOf(kept)
   }
 
+  /** No balance: that is another world. */
+  units(): undefined {}
+
+  reserved(): number {
+    return 0
+  }
+
   fate(txId: string): Fate {
     return this.world.fates.of(this.row[this.#fateAt(txId)]!)!
   }

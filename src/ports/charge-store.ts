@@ -1,12 +1,16 @@
 import type {
   Closed,
   CloseMove,
+  CountMove,
   Hold,
   Opened,
   OpenMove,
   RecordMove,
   Resolved,
   ResolveMove,
+  SellMove,
+  UnitsCounted,
+  UnitsLeft,
 } from '../domain/charge-store/moves.js'
 
 export type * from '../domain/charge-store/moves.js'
@@ -14,7 +18,7 @@ export type * from '../domain/charge-store/moves.js'
 /**
  * Holds idempotency keys (claims) and payments as long as a charge depends on them.
  *
- * Five moves. Each is atomic over the claim and the payment together, takes one round trip, uses the store's own
+ * Five moves, and four for balances. Each is atomic over the claim and the payment together, takes one round trip, uses the store's own
  * clock, and is idempotent: the same token may send it again. This forbids implementations that read and then write,
  * and implementations whose two halves can succeed separately. After a crash every recorded payment is still there:
  * only the chain's verdict ends `settling`, a lease never does. Expiry only removes records that no longer matter.
@@ -62,4 +66,30 @@ export interface ChargeStore {
    * may be owed to another payment. Sent again, each verdict gives the same result.
    */
   resolve(move: ResolveMove): Promise<Resolved>
+
+  /** Stores what a balance was sold with, in one atomic step, if its slot has none. After the end of the period it does nothing. */
+  sell?(move: SellMove): Promise<void>
+
+  /** What is left of a balance; nothing where there is none, or its period is over. */
+  look?(slot: string): Promise<UnitsLeft | undefined>
+
+  /** Deletes a balance. Called when it is proved that nothing was charged for it. */
+  drop?(slot: string): Promise<void>
+
+  /**
+   * A `close` that counts, and says what is left. It counts exactly where it takes the claim of this token to `completed`. Sent
+   * again it answers `closed` and counts nothing. Where the claim is another's or gone, it counts nothing and is `superseded`. It
+   * counts after its lease has lapsed too, and never more than is unused: what was served late is the seller's loss.
+   */
+  count?(move: CountMove): Promise<UnitsCounted>
+
+  /** The store's own time, in milliseconds since the epoch. Without it each process uses its own clock. */
+  now?(): number | Promise<number>
 }
+
+/** The moves that balances need. */
+export const UNITS_MOVES = ['sell', 'look', 'drop', 'count'] as const
+
+/** A store that has what balances need. */
+export type UnitsChargeStore = ChargeStore &
+  Required<Pick<ChargeStore, 'sell' | 'look' | 'drop' | 'count' | 'now'>>

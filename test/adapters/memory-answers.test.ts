@@ -8,7 +8,7 @@ const LIFE_MS = 3_600_000
 
 function answering(max = 500) {
   let nowMs = 5_000
-  const store = memoryChargeStore({ clock: { monotonic: () => nowMs }, max })
+  const store = memoryChargeStore({ clock: { now: Date.now, monotonic: () => nowMs }, max })
   const hold = (token: string, name = 'key', payment = 'tx') => ({
     slot: 's',
     token,

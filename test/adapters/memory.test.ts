@@ -11,7 +11,7 @@ const LEASE_MS = 1_000
 
 function charges(callsMax: number) {
   let nowMs = 5_000
-  const store = memoryChargeStore({ clock: { monotonic: () => nowMs }, callsMax })
+  const store = memoryChargeStore({ clock: { now: Date.now, monotonic: () => nowMs }, callsMax })
   const hold = (at: number, over: object = {}) => ({
     slot: 's',
     token: `t${at}`,

@@ -40,7 +40,9 @@ let received: bigint | null
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-books-'))
   let offsetMs = 0
-  const charges = memoryChargeStore({ clock: { monotonic: () => performance.now() + offsetMs } })
+  const charges = memoryChargeStore({
+    clock: { now: Date.now, monotonic: () => performance.now() + offsetMs },
+  })
   const options = { stores: { charges }, idempotency: { onLostResponse: 'replay' } } as const
   seller = await openSeller([work, other], { ...options, journal: join(folder, 'seller.jsonl') })
   replica = await seller.replica({

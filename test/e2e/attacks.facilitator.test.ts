@@ -208,7 +208,9 @@ describe('a restart that forgot', () => {
 describe('a process that died between settling and saying so', () => {
   it('leaves a payment that is in use until its lease ends, and its answer once the chain has been asked', async () => {
     let laterMs = 0
-    const store = memoryChargeStore({ clock: { monotonic: () => performance.now() + laterMs } })
+    const store = memoryChargeStore({
+      clock: { now: Date.now, monotonic: () => performance.now() + laterMs },
+    })
     const charges = { ...store, close: async () => 'closed' as const }
     const seller = await open({ stores: { charges } })
     const payment = await signFor(seller, `${seller.url}/work`)

@@ -48,6 +48,7 @@ const KEY = { 'idempotency-key': 'key-1' }
 function turnableClock() {
   let offsetMs = 0
   return {
+    now: Date.now,
     monotonic: () => performance.now() + offsetMs,
     advance(ms: number) {
       offsetMs += ms

@@ -34,7 +34,7 @@ async function doubtful(
 ) {
   let offsetMs = 0
   let records = 0
-  const store = memoryChargeStore({ clock: { monotonic: () => performance.now() + offsetMs } })
+  const store = memoryChargeStore({ clock: { now: Date.now, monotonic: () => performance.now() + offsetMs } })
   const passed = gate()
   const charges: ChargeStore = {
     ...store,

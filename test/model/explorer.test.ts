@@ -75,7 +75,7 @@ describe('the traces to every end and every answer of two calls', { timeout: 300
   it('are answered in memory as in the model', async () => {
     const differing = await replayAll(allTraces(), async () => {
       let nowMs = 0
-      const store = memoryChargeStore({ clock: { monotonic: () => nowMs } })
+      const store = memoryChargeStore({ clock: { now: Date.now, monotonic: () => nowMs } })
       const advance = (ms: number) => {
         nowMs += ms
       }

@@ -6,6 +6,7 @@
 import { ChargeRecords } from '../../../src/adapters/memory/charge-records.js'
 import type { ChargeConnection } from '../../../src/adapters/redis/charge-store.js'
 import type { RedisClient, ScriptArgument } from '../../../src/adapters/redis/connection.js'
+import type { Decision } from '../../../src/domain/charge-store/decision.js'
 import type { CloseMove, Opened, ResolveMove } from '../../../src/domain/charge-store/moves.js'
 import * as transition from '../../../src/domain/charge-store/transition.js'
 
@@ -79,7 +80,7 @@ type Script = (
   names: Names,
   args: readonly ScriptArgument[],
   nowMs: number,
-) => transition.Decision<Opened | string | boolean>
+) => Decision<Opened | string | boolean>
 
 const SCRIPTS: Readonly<Record<string, Script>> = {
   svcOpen(records, names, [bodyHash, leaseMs, isBearer, caller], nowMs) {

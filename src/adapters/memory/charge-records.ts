@@ -1,4 +1,5 @@
 /** One process. The records of claims and payments, until their time ends, and the bounds of what they may take. */
+import type { Decision } from '../../domain/charge-store/decision.js'
 import {
   type Claim,
   claimAfter,
@@ -7,12 +8,14 @@ import {
   type Payment,
   paymentLists,
   type Records,
+  type Units,
 } from '../../domain/charge-store/records.js'
-import type { Decision } from '../../domain/charge-store/transition.js'
 import { claimTable } from '../../domain/machines/claim.machine.js'
 import { paymentTable } from '../../domain/machines/payment.machine.js'
+import { subscriptionTable } from '../../domain/machines/subscription.machine.js'
 import { Expiry } from './expiry-by-second.js'
 import { KeptAnswers } from './kept-answers.js'
+import { ReservedUnits } from './reserved-units.js'
 
 /** A claim and its payment take this besides the answer, as measured on Node 20. */
 const RECORD_BYTES = 1_750
@@ -30,7 +33,9 @@ export class ChargeRecords implements Records {
   readonly #bounds: ChargeBounds
   readonly #claims = new Map<string, Claim>()
   readonly #payments = new Map<string, Payment>()
-  readonly #expiry = new Expiry<Claim | Payment>()
+  readonly #units = new Map<string, Units>()
+  readonly #reserved = new ReservedUnits()
+  readonly #expiry = new Expiry<Claim | Payment | Units>()
   readonly #answers: KeptAnswers
   #claimsAtWork = 0
   #paymentsAtWork = 0
@@ -49,10 +54,19 @@ export class ChargeRecords implements Records {
     return this.#payments.get(txId)
   }
 
+  units(slot: string): Units | undefined {
+    return this.#units.get(slot)
+  }
+
+  reserved(slot: string, nowMs: number): number {
+    return this.#reserved.sum(slot, nowMs)
+  }
+
   /** Deletes the records whose time has ended. */
   collect(nowMs: number): void {
     this.#expiry.collect(nowMs, record => {
       if ('txId' in record) this.#keepPayment({ ...record, state: paymentTable.initial })
+      else if ('unused' in record) this.#keepUnits({ ...record, state: subscriptionTable.initial })
       else this.#keepClaim({ ...record, state: claimTable.initial })
     })
   }
@@ -69,9 +83,10 @@ export class ChargeRecords implements Records {
   }
 
   /** Stores what a move left. */
-  keep({ claims, payments }: Decision<unknown>): void {
+  keep({ claims, payments, units }: Decision<unknown>): void {
     for (const claim of claims) this.#keepClaim(claim)
     for (const payment of payments) this.#keepPayment(payment)
+    if (units) this.#keepUnits(units)
   }
 
   #keepClaim(given: Claim): void {
@@ -85,6 +100,7 @@ export class ChargeRecords implements Records {
     const claim = withOwnAnswer(given, before)
     this.#claims.set(key, claim)
     this.#expiry.file(claim)
+    this.#reserved.add(claim)
     if (claimLists(claim, 'recorded')) this.#claimsAtWork++
     this.#settlingBytes += settlingBytesOf(claim)
     if (!isCompleted(claim)) return
@@ -97,6 +113,7 @@ export class ChargeRecords implements Records {
     if (claimLists(claim, 'recorded')) this.#claimsAtWork--
     this.#settlingBytes -= settlingBytesOf(claim)
     this.#answers.remove(claim)
+    this.#reserved.remove(claim)
   }
 
   #keepPayment(payment: Payment): void {
@@ -109,6 +126,17 @@ export class ChargeRecords implements Records {
     this.#payments.set(payment.txId, payment)
     this.#expiry.file(payment)
     if (paymentLists(payment, 'recorded')) this.#paymentsAtWork++
+  }
+
+  #keepUnits(units: Units): void {
+    const before = this.#units.get(units.slot)
+    if (before) this.#expiry.drop(before)
+    if (units.state === subscriptionTable.initial) {
+      this.#units.delete(units.slot)
+      return
+    }
+    this.#units.set(units.slot, units)
+    this.#expiry.file(units)
   }
 
   #leavePayment(payment: Payment): void {

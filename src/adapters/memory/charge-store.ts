@@ -2,13 +2,14 @@
  * One process. Claims and payments in maps; each move is one synchronous step and therefore atomic. Nothing survives a
  * restart: several replicas, or a server that must not forget, need the store on Redis.
  */
+import type { Decision } from '../../domain/charge-store/decision.js'
 import * as transition from '../../domain/charge-store/transition.js'
-import type { ChargeStore, Opened } from '../../ports/charge-store.js'
+import type { Opened, UnitsChargeStore } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { ChargeRecords, copyOf } from './charge-records.js'
 
 export interface MemoryChargeStoreOptions {
-  readonly clock?: Pick<Clock, 'monotonic'>
+  readonly clock?: Pick<Clock, 'now' | 'monotonic'>
   /**
    * The most completed answers of each kind: paid with a key, paid without one, and covered by a window. The oldest answer of the
    * owner that has the most makes room; a key stays without its answer. @default 500
@@ -26,15 +27,18 @@ export interface MemoryChargeStoreOptions {
   readonly settlingBytesMax?: number
 }
 
-export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): ChargeStore {
+export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): UnitsChargeStore {
   const { clock = systemClock, max = 500, callsMax = 10_000, settlingBytesMax = 268_435_456 } = options
   const records = new ChargeRecords({ max, callsMax, settlingBytesMax })
+  // A time of day that is set ahead, and back again, ends no lease and no balance.
+  const epochMs = clock.now() - clock.monotonic()
+  const now = () => epochMs + clock.monotonic()
   const timeOfMove = () => {
-    const nowMs = clock.monotonic()
+    const nowMs = now()
     records.collect(nowMs)
     return nowMs
   }
-  const kept = <Verdict>(decision: transition.Decision<Verdict>): Verdict => {
+  const kept = <Verdict>(decision: Decision<Verdict>): Verdict => {
     records.keep(decision)
     return decision.verdict
   }
@@ -51,6 +55,11 @@ export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): Charg
     },
     close: async move => kept(transition.close(records, move, timeOfMove())),
     resolve: async move => kept(transition.resolve(records, move, timeOfMove())),
+    sell: async move => kept(transition.sell(records, move, timeOfMove())),
+    look: async slot => transition.look(records, slot, timeOfMove()),
+    drop: async slot => kept(transition.drop(records, slot)),
+    count: async move => kept(transition.count(records, move, timeOfMove())),
+    now,
   }
 }
 

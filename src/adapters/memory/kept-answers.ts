@@ -34,6 +34,12 @@ export class KeptAnswers {
   /** Keeps a completed claim's answer. Returns a claim that has to go, because there are too many names without an answer. */
   add(claim: Claim): Claim | undefined {
     const kind = this.#kindOf(claim)
+    if (claim.kept?.answer) this.#addAnswer(kind, claim)
+    else kind.names.add(claim)
+    return kind.names.size > this.#max * NAMES_FOR_ONE ? kind.names.oldest : undefined
+  }
+
+  #addAnswer(kind: Kind, claim: Claim): void {
     const owned = kind.owners.get(claim.slot) ?? { answers: new Fifo<Claim>(), bytes: 0 }
     kind.owners.set(claim.slot, owned)
     owned.answers.add(claim)
@@ -41,7 +47,6 @@ export class KeptAnswers {
     kind.answers++
     while (owned.bytes - bytesOf(owned.answers.oldest!) >= KEPT_BYTES_MAX) this.#drop(owned.answers.oldest!)
     if (kind.answers > this.#max) this.#drop(largest(kind.owners).answers.oldest!)
-    return kind.names.size > this.#max * NAMES_FOR_ONE ? kind.names.oldest : undefined
   }
 
   remove(claim: Claim): void {

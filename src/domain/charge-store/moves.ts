@@ -20,6 +20,8 @@ export interface Hold {
   }
   /** The transaction id. */
   readonly payment?: string
+  /** The slot is a balance: it has units, and what the call reserves of them is renewed, counted and given back with its claim. */
+  readonly hasUnits?: boolean
 }
 
 /** A hold, and its lease. */
@@ -44,7 +46,21 @@ export interface OpenMove extends LeasedHold {
    * because another payment may have the key since; never for a bearer.
    */
   readonly answerName?: string
+  /**
+   * For a slot that has units: the most that the call may cost. It is reserved in the same move, where the claim opens. Sent again
+   * by its token, it replaces its reservation.
+   */
+  readonly take?: number
 }
+
+/**
+ * What became of a `take`. `unused` are the units that are not counted, reserved ones included; `free` are those that are neither.
+ * `short`: the claim is opened, and nothing is reserved. `none`: there is no such balance, or its period is over.
+ */
+export type UnitsTaken =
+  | { readonly verdict: 'taken'; readonly unused: number }
+  | { readonly verdict: 'short'; readonly unused: number; readonly free: number }
+  | { readonly verdict: 'none' }
 
 /**
  * The result of `open`. `full`: too many calls are running. A record that was paid for is never dropped to make room
@@ -52,7 +68,7 @@ export interface OpenMove extends LeasedHold {
  * `unsure`: a claim lies under the name, and the payment is unknown; nothing was taken.
  */
 export type Opened =
-  | { readonly verdict: 'opened' }
+  | { readonly verdict: 'opened'; readonly units?: UnitsTaken }
   | { readonly verdict: 'reused' }
   | { readonly verdict: 'replayable'; readonly answer: Uint8Array }
   | { readonly verdict: 'notKept'; readonly txId?: string }
@@ -107,10 +123,46 @@ export interface CloseMove extends Hold {
    * covered it, or of a stream that has ended. If nothing was recorded and this is absent, the claim is released.
    */
   readonly answer?: Uint8Array
+  /** For a slot that has units: what the call cost. `complete` counts it, with an answer or without one. */
+  readonly charge?: number
 }
 
 /** The result of `close`. */
 export type Closed = 'closed' | 'superseded'
+
+/** The arguments of `sell`. */
+export interface SellMove {
+  /** The balance. */
+  readonly slot: string
+  /** How many are sold. */
+  readonly units: number
+  /** The end of the period, by the store's own time, in milliseconds since the epoch. */
+  readonly expiresAtMs: number
+}
+
+/** The arguments of `count`. */
+export interface CountMove extends CloseMove {
+  readonly how: 'complete'
+  readonly charge: number
+}
+
+/** The result of `count`. */
+export interface UnitsCounted {
+  /** As of `close`. */
+  readonly verdict: Closed
+  /** The units that are not counted now, reserved ones included; absent where the balance is gone. */
+  readonly unused?: number
+}
+
+/** The result of `look`. */
+export interface UnitsLeft {
+  /** The units that are not counted, reserved ones included. */
+  readonly unused: number
+  /** Those that a call may take. */
+  readonly free: number
+  /** The end of the period. */
+  readonly expiresAtMs: number
+}
 
 /** The arguments of `resolve`. */
 export interface ResolveMove extends LeasedHold {

@@ -2,6 +2,7 @@
 import { type ClaimState, claimTable } from '../machines/claim.machine.js'
 import { LAPSED_KEPT_MS, VERDICT_FOR_OTHERS } from '../machines/claim-and-payment.rules.js'
 import { type PaymentState, paymentTable } from '../machines/payment.machine.js'
+import type { UnitsState } from '../machines/subscription.machine.js'
 import { type Drawing, next, type StateOf, type Table } from '../state-machine/transition-table.js'
 import type { Hold, LeasedHold, RecordedPayment } from './moves.js'
 
@@ -25,6 +26,8 @@ export interface Claim extends LeasedRecord<ClaimState> {
   /** The address from which it was opened. */
   readonly caller: string | undefined
   readonly kept: Kept | undefined
+  /** The units that are reserved for its call while its lease lives. */
+  readonly reserved: number | undefined
 }
 
 export interface Kept {
@@ -39,10 +42,25 @@ export interface Payment extends LeasedRecord<PaymentState> {
   readonly txId: string
 }
 
+/** What a balance has. What its calls have reserved lies in their claims. */
+export interface Units {
+  readonly slot: string
+  readonly state: UnitsState
+  /** Reserved ones included. */
+  readonly unused: number
+  /** No call takes from then on. */
+  readonly endsAtMs: number
+  /** The end, or that of the longest call. From then on the record counts as absent. */
+  readonly expiresAtMs: number
+}
+
 /** The records of a store. They stay the same while a move is decided. */
 export interface Records {
   claim(slot: string, name: string): Claim | undefined
   payment(txId: string): Payment | undefined
+  units(slot: string): Units | undefined
+  /** The sum of what the claims in this slot whose leases live have reserved. */
+  reserved(slot: string, nowMs: number): number
 }
 
 /** The claim of a hold, or the one under another name in its slot. */
@@ -107,6 +125,7 @@ export function holdClaim(
     expiresAtMs: leaseEndsMs + LAPSED_KEPT_MS,
     caller,
     kept: undefined,
+    reserved: undefined,
   }
 }
 

@@ -5,19 +5,9 @@
  * A store runs one at a time over its records and its own time, and stores all that it leaves, or nothing. The bounds of a store's
  * memory are not decided here.
  */
-import { claimTable } from '../machines/claim.machine.js'
-import { CLOSING_EVENTS, LAPSED_KEPT_MS } from '../machines/claim-and-payment.rules.js'
-import { next } from '../state-machine/transition-table.js'
-import type {
-  Closed,
-  CloseMove,
-  LeasedHold,
-  Opened,
-  OpenMove,
-  RecordMove,
-  Resolved,
-  ResolveMove,
-} from './moves.js'
+import { LAPSED_KEPT_MS } from '../machines/claim-and-payment.rules.js'
+import { type Decision, leaving, NONE, unchanged } from './decision.js'
+import type { LeasedHold, Opened, OpenMove, RecordMove, Resolved, ResolveMove } from './moves.js'
 import {
   type Claim,
   claimAfter,
@@ -33,23 +23,10 @@ import {
   type Records,
   verdictOn,
 } from './records.js'
+import { outlasting, reserve } from './units.js'
 
-/** The records are stored in this order. */
-export interface Decision<Verdict> {
-  readonly verdict: Verdict
-  readonly claims: readonly Claim[]
-  readonly payments: readonly Payment[]
-}
-
-const NONE: readonly never[] = []
-
-function unchanged<Verdict>(verdict: Verdict): Decision<Verdict> {
-  return { verdict, claims: NONE, payments: NONE }
-}
-
-function leaving<Verdict>(verdict: Verdict, claim?: Claim, payment?: Payment): Decision<Verdict> {
-  return { verdict, claims: claim ? [claim] : NONE, payments: payment ? [payment] : NONE }
-}
+export { close, count } from './closing.js'
+export { drop, look, sell } from './units.js'
 
 export function open(records: Records, move: OpenMove, nowMs: number): Decision<Opened> {
   const claim = findClaim(records, move, nowMs)
@@ -71,11 +48,10 @@ export function open(records: Records, move: OpenMove, nowMs: number): Decision<
   }
   const event = claim ? 'reopened' : 'opened'
   const heldClaim = move.claim && holdClaim(claim, move, nowMs, event, move.caller)
-  return leaving(
-    { verdict: 'opened' },
-    heldClaim,
-    move.payment ? holdPayment(payment, move, nowMs) : undefined,
-  )
+  const heldPayment = move.payment ? holdPayment(payment, move, nowMs) : undefined
+  if (heldClaim && move.take !== undefined)
+    return reserve(records, { ...move, take: move.take }, claim, heldClaim, heldPayment, nowMs)
+  return leaving({ verdict: 'opened' }, heldClaim, heldPayment)
 }
 
 /** Whether a caller of whom only the payment's bytes and an address are known may open the claim. */
@@ -175,38 +151,8 @@ export function renew(records: Records, move: LeasedHold, nowMs: number): Decisi
     leaseEndsMs,
     expiresAtMs: paymentLists(payment, 'recorded') ? lapsedKeptMs : payment.expiresAtMs,
   }
-  return leaving(true, renewedClaim, renewedPayment)
-}
-
-export function close(records: Records, move: CloseMove, nowMs: number): Decision<Closed> {
-  const claim = findClaim(records, move, nowMs)
-  const payment = findPayment(records, move.payment, nowMs)
-  // A call that took a recorded claim over may resolve it but not close it: another call recorded the answer.
-  const claimOurs =
-    claim?.token === move.token && (!claimLists(claim, 'orphaned') || claim.kept!.by === move.token)
-  // Another call took the claim over and asks the chain about this payment. Our release would free the payment too early.
-  const paymentOurs = payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)
-  const claims = claimOurs ? closeClaim(records, claim, move, nowMs) : NONE
-  const event = paymentOurs && CLOSING_EVENTS[move.how].payment.find(event => paymentLists(payment, event))
-  const payments = event ? [{ ...payment!, state: paymentAfter(payment!, event) }] : NONE
-  const isClosed = (!move.claim || claims.length > 0) && (!move.payment || payments.length > 0)
-  return { verdict: isClosed ? 'closed' : 'superseded', claims, payments }
-}
-
-function closeClaim(records: Records, claim: Claim, move: CloseMove, nowMs: number): readonly Claim[] {
-  const { answer, answerName, retentionMs } = move
-  const kept = answer ? { answer, payment: claim.kept?.payment, by: claim.kept?.by } : claim.kept
-  // Without an answer there is nothing to replay, so the key is released.
-  const how = kept ? move.how : 'release'
-  const event = CLOSING_EVENTS[how].claim.find(event => claimLists(claim, event))
-  if (!event) return NONE
-  const closed = { ...claim, state: claimAfter(claim, event), kept, expiresAtMs: nowMs + retentionMs }
-  if (how !== 'forfeit' || answerName === undefined) return [closed]
-  // The answer lost its key, and is kept under its payment's own name. A call that stopped there before it recorded makes room.
-  const named = findClaim(records, move, nowMs, answerName)
-  if (named && !(claimLists(named, 'recorded') && named.leaseEndsMs <= nowMs)) return [closed]
-  const state = next(claimTable, claimTable.initial, 'kept')
-  return [closed, { ...closed, name: answerName, state, isOfPayment: true, caller: undefined }]
+  const units = claim?.reserved === undefined ? undefined : outlasting(records, move.slot, lapsedKeptMs)
+  return leaving(true, renewedClaim, renewedPayment, units)
 }
 
 export function resolve(records: Records, move: ResolveMove, nowMs: number): Decision<Resolved> {

@@ -1,20 +1,28 @@
-import { type DrawnMachine, lifecycleOf, machineOf } from '../state-machine/transition-table.js'
+import { type DrawnMachine, lifecycleOf, machineOf, type StateOf } from '../state-machine/transition-table.js'
 
 const drawing = {
   id: 'subscription',
   initial: 'none',
   states: {
-    none: { on: { stored: 'sold' } },
-    sold: {
+    none: { on: { stored: 'open' } },
+    open: {
       description:
-        'Stored before its payment settles, so that no key is ever charged for that could not be kept.',
-      on: { settled: 'active', unsettled: 'none', ended: 'none' },
+        'Stored before its payment settles, so that no key is ever charged for that could not be kept. Calls take of it.',
+      on: { taken: 'open', counted: 'open', usedUp: 'usedUp', ended: 'ended', unsettled: 'none' },
     },
-    active: { description: 'Open until its time or the last of its calls ends it.', on: { ended: 'none' } },
+    usedUp: {
+      description: 'No unit is left. It stays until its end, so that nothing that comes late restores it.',
+      on: { usedUp: 'usedUp', ended: 'ended', unsettled: 'none' },
+    },
+    ended: {
+      description: 'Its period is over. What calls took before is honoured.',
+      on: { counted: 'ended', usedUp: 'ended', ended: 'ended', unsettled: 'none', collected: 'none' },
+    },
   },
 } as const
 
 export type SubscriptionDrawing = typeof drawing
-/** The life of one paid window. Its key opens the endpoint while it is `active` and now is before `expiresAt`. */
+export type UnitsState = StateOf<SubscriptionDrawing>
+/** The life of what was sold to be taken by calls: a balance, or a window of calls. */
 export const subscriptionMachine: DrawnMachine<SubscriptionDrawing> = machineOf(drawing)
 export const subscriptionTable = lifecycleOf(subscriptionMachine)

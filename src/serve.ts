@@ -4,7 +4,9 @@
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
+import { endingInOneLine } from '#platform'
 import { answerUnparsableRequests } from './adapters/http/koa-app.js'
+import { atStart } from './app/define-agent.js'
 import { type AgentHandler, handlerParts } from './app/server/create-handler.js'
 import type { ShutdownReport } from './app/server/drain.js'
 import type { BesideTheCore } from './app/server/server-environment.js'
@@ -23,6 +25,16 @@ import { every } from './ports/timeouts-and-aborts.js'
 import { registryOf } from './registry/agent-registry-over-algod.js'
 
 const BESIDE: BesideTheCore = { audit: auditOf, registry: registryOf }
+
+const parts = (
+  agent: AgentDef,
+  options: HandlerOptions | ServeOptions,
+  entry: (...given: never) => unknown,
+) =>
+  atStart(() => {
+    const settings = settingsOf(agent, options)
+    return { settings, ...handlerParts(settings, BESIDE) }
+  }, entry)
 
 /** Node's HTTP server, with a shutdown that loses no paid call. */
 export interface SvcServer extends Server {
@@ -45,7 +57,7 @@ export interface SvcServer extends Server {
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function createHandler(agent: AgentDef, options: HandlerOptions = {}): AgentHandler {
-  const { fetch, node, koa, shutdown } = handlerParts(settingsOf(agent, options), BESIDE)
+  const { fetch, node, koa, shutdown } = parts(agent, options, createHandler)
   return { fetch, node, koa, shutdown: reason => shutdown(reason) }
 }
 
@@ -59,7 +71,7 @@ export function createHandler(agent: AgentDef, options: HandlerOptions = {}): Ag
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa {
-  return handlerParts(settingsOf(agent, options), BESIDE).app
+  return parts(agent, options, createServer).app
 }
 
 /**
@@ -71,17 +83,23 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
-  const settings = settingsOf(agent, options)
+  const { settings, node, routes, network, shutdown: drain } = parts(agent, options, serve)
   const { onReady = sayReady, onShutdown = exit, handleSignals, host } = settings
   const { port, maxConnections, ...timeouts } = listeningOf(settings)
-  const { node, routes, network, shutdown: drain } = handlerParts(settings, BESIDE)
   const server = createHttpServer(
     { ...timeouts, connectionsCheckingInterval: TIMEOUTS_CHECKED_MS },
     (req, res) => node(req, res),
   )
   server.maxConnections = maxConnections
   answerUnparsableRequests(server)
+  let chosen = port
+  server.on('error', function failed(cause: NodeJS.ErrnoException) {
+    if (cause.code === 'EADDRINUSE' && mayMove(options) && chosen++ < port + PORTS_TRIED)
+      server.listen(chosen, host)
+    else if (server.listenerCount('error') === 1) throw endingInOneLine(cause, failed)
+  })
   server.listen(port, host, () => {
+    if (chosen !== port) settings.warn(`Port ${port} is in use: listening on ${chosen}`)
     onReady({ port: (server.address() as AddressInfo).port, routes, network })
   })
   let report: Promise<ShutdownReport> | undefined
@@ -96,6 +114,13 @@ export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
   }
   const uninstallSignals = handleSignals ? installSignals(shutdown) : () => {}
   return Object.assign(server, { shutdown, uninstallSignals })
+}
+
+const PORTS_TRIED = 100
+
+/** Under `svc dev`, where nobody named a port, any will do. */
+function mayMove({ port }: ServeOptions): boolean {
+  return port === undefined && !process.env.PORT && process.env.SVC_DEV === '1'
 }
 
 /** How late Node may notice a timeout. By default it checks every 30 s: as long as a whole request may take. */

@@ -15,9 +15,9 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 28_430, // 23,000
+  'lines of the core': 28_447, // 23,000
   'files of the core': 247, // 270
-  'lines of src and cli': 48_930, // 40,000
+  'lines of src and cli': 48_962, // 40,000
   'lines of agents, templates and create': 2_199,
   'files of src/ports': 22, // 18
   'states of a charge': 15,

@@ -1,5 +1,5 @@
 /** The public functions that define endpoints and agents: the domain's checks, and a compiler for the schemas. */
-import { sandboxUrl } from '#platform'
+import { endingInOneLine, sandboxUrl } from '#platform'
 import { ajvValidator } from '../adapters/validation/ajv.js'
 import { type AgentDef, type AgentOptions, agent } from '../domain/agent.js'
 import type { BodyType } from '../domain/body-type.js'
@@ -28,9 +28,11 @@ export function defineEndpoint<
   const Input extends EndpointSchema | undefined = undefined,
   Type extends BodyType = 'json',
 >(options: EndpointOptions<Input, Type>): EndpointDef {
-  const def = endpoint<Input, Type>(options)
-  checkSchemas(def)
-  return def
+  return atStart(() => {
+    const def = endpoint<Input, Type>(options)
+    checkSchemas(def)
+    return def
+  }, defineEndpoint)
 }
 
 /**
@@ -49,9 +51,20 @@ export function defineEndpoint<
  * codes
  */
 export function defineAgent(options: AgentOptions): AgentDef {
-  const def = agent({ ...options, network: options.network ?? unnamedNetwork(sandboxUrl()) })
-  for (const checked of def.endpoints) checkSchemas(checked)
-  return def
+  return atStart(() => {
+    const def = agent({ ...options, network: options.network ?? unnamedNetwork(sandboxUrl()) })
+    for (const checked of def.endpoints) checkSchemas(checked)
+    return def
+  }, defineAgent)
+}
+
+/** A mistake in a definition or an option: a program that does not catch it ends with one line, without a stack. */
+export function atStart<T>(define: () => T, entry: (...given: never) => unknown): T {
+  try {
+    return define()
+  } catch (cause) {
+    throw cause instanceof SvcError ? endingInOneLine(cause, entry) : cause
+  }
 }
 
 function checkSchemas({ name, input, inputSchema, output, allowSlowInput }: EndpointDef): void {

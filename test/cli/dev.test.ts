@@ -329,6 +329,17 @@ describe('svc dev', () => {
     const { stdout } = await svc(['dev', '--no-watch', '--port', '4999'], {}, { cwd: at.path })
     expect(stdout).toBe('4999\n')
   })
+
+  it('takes the next free port where nobody named one, and says so', async () => {
+    const taken = createServer().listen(4021)
+    // Another program may have it: as good.
+    await new Promise(resolve => taken.once('listening', resolve).once('error', resolve))
+    const env = { PORT: '', SVC_PAY_TO: PAY_TO, SVC_NETWORK: 'testnet' }
+    const { heard } = dev(project({ 'index.js': agentSource('hello') }), ['--no-watch'], env)
+    const [, port] = await heard.until(/^Port 4021 is in use: listening on (40\d\d)$/m)
+    await heard.until(new RegExp(`on http://127\\.0\\.0\\.1:${port}, testnet`))
+    taken.close()
+  })
 })
 
 describe.concurrent('svc dev without an entry', () => {

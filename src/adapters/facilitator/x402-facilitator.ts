@@ -5,7 +5,6 @@ import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { Exchange, MakeExchange, OutgoingRequest } from '../../ports/exchange.js'
-import { type Logger, silentLogger } from '../../ports/logger.js'
 import { ASKER_HEADER } from '../../ports/protocol-facilitator.js'
 import { facilitatorUrl } from './facilitator-url.js'
 import type { ListedFacilitator } from './failover.js'
@@ -39,7 +38,8 @@ export interface FacilitatorOptions {
   readonly token?: string | undefined
   /** Names this server to a facilitator of ours, see `submittedBefore`. */
   readonly askerId?: string
-  readonly logger?: Logger
+  /** Told when it begins or ceases to fail, and when its sponsor changes. */
+  readonly warn?: (message: string) => void
   readonly clock?: Pick<Clock, 'after'>
   /** @default HTTP */
   readonly exchange?: MakeExchange
@@ -62,7 +62,7 @@ export interface FacilitatorStatus {
 
 /** @throws SvcError `invalid_facilitator`, see `facilitatorUrl`. Reading `/supported` starts at once, in the background. */
 export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
-  const { network, logger = silentLogger, clock = systemClock } = options
+  const { network, clock = systemClock } = options
   const { verifyTimeoutMs = 10_000, settleTimeoutMs = 20_000 } = options
   const base = facilitatorUrl(options.url, options)
   const url = options.url.replace(/\/+$/, '')
@@ -100,7 +100,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     firstWaitMs: options.firstWaitMs ?? 1_000,
     refreshMs: options.refreshMs ?? 5 * 60_000,
     retryMs: options.retryMs ?? 1_000,
-    onChange: what => warn(logger, `Facilitator ${url}: ${what}`),
+    onChange: what => options.warn?.(`Facilitator ${url}: ${what}`),
   })
 
   async function heard(exchange: Exchange, request: OutgoingRequest): Promise<Answer> {
@@ -156,14 +156,6 @@ const NOT_SENT: Answer = {
     ...{ isValid: false, invalidReason: REASON, invalidMessage: MESSAGE },
     ...{ success: false, transaction: '', errorReason: REASON, errorMessage: MESSAGE },
   },
-}
-
-function warn(logger: Logger, message: string): void {
-  try {
-    logger.warn({}, message)
-  } catch {
-    // An error of the logger is no outage of the facilitator.
-  }
 }
 
 /**

@@ -28,6 +28,11 @@ export function sandboxUrl(): string | undefined {
   return undefined
 }
 
+/** The console shows errors as it does. */
+export function endingInOneLine<E extends Error>(error: E, _entry: unknown): E {
+  return error
+}
+
 export function warn(message: string, _code: string): void {
   console.warn(message)
 }

@@ -30,6 +30,27 @@ export function sandboxUrl(): string | undefined {
   return process.env.SVC_SANDBOX || undefined
 }
 
+const ending = new WeakSet<object>()
+let isWatching = false
+
+/**
+ * Has this error, where nothing catches it, end the program in one line: what is wrong, and the line of the user's that called `entry`.
+ */
+export function endingInOneLine<E extends Error>(error: E, entry: (...given: never) => unknown): E {
+  Error.captureStackTrace?.(error, entry)
+  if (!isWatching) process.on?.('uncaughtExceptionMonitor', endInOneLine)
+  isWatching = true
+  ending.add(error)
+  return error
+}
+
+function endInOneLine(error: Error & { readonly code?: string }): void {
+  if (!ending.has(error) || process.listenerCount('uncaughtException') > 0) return
+  const frame = error.stack?.split('\n').find(line => /^ +at (?!.*node:)/.test(line))
+  console.error(`${error.message} (${error.code}${frame ? `, ${frame.trim()}` : ''})`)
+  process.exit(1)
+}
+
 export function warn(message: string, code: string): void {
   process.emitWarning(message, { code })
 }

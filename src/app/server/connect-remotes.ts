@@ -16,11 +16,11 @@ export function facilitatorsOf(
   settings: Settings,
   { clock, random, exchange }: ServerEnvironment,
 ): Facilitators {
-  const { network, facilitator, facilitatorsElsewhere, allowHttp, logger, rules } = settings
+  const { network, facilitator, facilitatorsElsewhere, allowHttp, logger, rules, warn } = settings
   const askerId = randomId(random)
   if (facilitator) return [ownFacilitator(facilitator, settings, askerId)]
-  const [first, ...others] = facilitatorsElsewhere.map(({ url, token }) =>
-    x402Facilitator({
+  const [first, ...others] = facilitatorsElsewhere.map(({ url, token }) => {
+    const elsewhere: X402Facilitator = x402Facilitator({
       url,
       token,
       network,
@@ -30,14 +30,18 @@ export function facilitatorsOf(
       // Facilitators are asked one after the other, so their timeouts add up.
       verifyTimeoutMs: Math.ceil(rules.timeouts.verifyMs / facilitatorsElsewhere.length),
       settleTimeoutMs: rules.timeouts.settleMs,
-      logger,
+      // A seller without a logger is told of one that has never answered, at start.
+      warn: why => (elsewhere.status.answered ? logger.warn({}, why) : warn(`${why}. ${NO_FACILITATOR}`)),
       clock,
       exchange,
-    }),
-  )
+    })
+    return elsewhere
+  })
   if (first === undefined) throw new SvcError('facilitatorUrl names no facilitator', 'invalid_options')
   return [first, ...others]
 }
+
+const NO_FACILITATOR = 'Until one answers, paid calls get 503 and are not charged'
 
 /** An agent whose payments its facilitator refuses must not start: it would only find out when a buyer pays. */
 function ownFacilitator(

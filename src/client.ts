@@ -38,8 +38,15 @@ export type { StreamOptions, StreamResult } from './app/client/stream.js'
 export type { StreamEvent } from './app/client/stream-events.js'
 export type { Balance } from './app/client/wallet.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
+export type { BalanceTerms } from './domain/balance-terms.js'
 export { SvcError } from './domain/errors.js'
-export type { Manifest, ManifestEndpoint, ManifestSignature, ManifestX402 } from './domain/manifest.js'
+export type {
+  Manifest,
+  ManifestBalance,
+  ManifestEndpoint,
+  ManifestSignature,
+  ManifestX402,
+} from './domain/manifest.js'
 export {
   ALGORAND_MAINNET,
   ALGORAND_TESTNET,

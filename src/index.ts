@@ -26,6 +26,7 @@ export type { SettlementMessage } from './audit/webhook/settlement-message.js'
 // Call and pay
 export * from './client.js'
 export type { AgentDef, AgentOptions } from './domain/agent.js'
+export type { BalanceTerms } from './domain/balance-terms.js'
 export type { BodyType } from './domain/body-type.js'
 export type {
   BodyOf,
@@ -68,12 +69,12 @@ export { claimMachine } from './domain/machines/claim.machine.js'
 export { paymentMachine } from './domain/machines/payment.machine.js'
 export { shutdownMachine } from './domain/machines/shutdown.machine.js'
 export { subscriptionMachine } from './domain/machines/subscription.machine.js'
-export { type Manifest, type ManifestEndpoint, manifest } from './domain/manifest.js'
+export { type Manifest, type ManifestBalance, type ManifestEndpoint, manifest } from './domain/manifest.js'
 export type { Merchant, QuoteExtra } from './domain/quote-fields.js'
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { Subscription } from './domain/subscription-terms.js'
-export type { CallObserver, EndedCall, LoggedEntry, Runs } from './ports/call-observer.js'
+export type { CallObserver, EndedCall, LoggedEntry, Runs, UnitsOfCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {
   ChargeStore,

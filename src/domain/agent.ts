@@ -1,4 +1,5 @@
 /** An agent: who is paid, on which network, for which endpoints. */
+import { type BalanceTerms, balanceEndpoint, checkedBalance, takesBalance } from './balance-terms.js'
 import { type EndpointDef, endpoint } from './endpoint.js'
 import { formerNames } from './endpoint-options.js'
 import { SvcError, shown } from './errors.js'
@@ -47,6 +48,15 @@ export interface AgentOptions {
   /** At least one, each from {@link defineEndpoint}. */
   readonly endpoints: readonly EndpointDef[]
   /**
+   * Sells balances besides: money that is paid at once, from which calls take what they cost. It adds the endpoint `balance`.
+   *
+   * @default none
+   *
+   * @example
+   * balance: { amounts: ['$1', '$5', '$20'], period: '90d' }
+   */
+  readonly balance?: BalanceTerms
+  /**
    * The service's name in quotes, as indexes show it: 1 to 32 printable ASCII characters.
    *
    * @default `name`, where it fits
@@ -79,7 +89,7 @@ export interface AgentOptions {
 }
 
 /** The options that may be absent. */
-type Optional = 'formerly' | 'serviceName' | 'iconUrl' | 'merchant' | 'extra'
+type Optional = 'formerly' | 'balance' | 'serviceName' | 'iconUrl' | 'merchant' | 'extra'
 
 /** A checked agent, with its defaults filled in. */
 export interface AgentDef extends Required<Omit<AgentOptions, Optional>>, Pick<AgentOptions, Optional> {
@@ -91,7 +101,7 @@ export interface AgentDef extends Required<Omit<AgentOptions, Optional>>, Pick<A
 
 const NAMES: readonly (keyof AgentOptions)[] = [
   ...(['name', 'handle', 'description', 'version', 'skills', 'payTo', 'network', 'endpoints'] as const),
-  ...(['serviceName', 'iconUrl', 'merchant', 'extra', 'bidsOn', 'formerly'] as const),
+  ...(['serviceName', 'iconUrl', 'merchant', 'extra', 'bidsOn', 'formerly', 'balance'] as const),
 ]
 const HANDLE = /^[a-z0-9-]{3,40}$/
 
@@ -132,7 +142,14 @@ export function agent(options: AgentOptions): AgentDef {
   if (!Array.isArray(endpoints) || endpoints.length === 0) refuse('An agent needs at least one endpoint')
   const extra = quoteExtra(options.extra, refuse)
   const merchant = checkedMerchant(options.merchant, refuse)
-  const checked = endpoints.map(def => endpoint(def as never))
+  const balance = checkedBalance(options.balance, refuse)
+  // A checked agent that is checked again has the endpoint that sells balances already.
+  const checked = endpoints.filter(({ sells }) => sells === undefined).map(def => endpoint(def as never))
+  for (const def of checked)
+    if (def.only && !takesBalance(balance, def))
+      refuse(`Endpoint '${def.name}' takes a balance only, and the agent sells none`)
+  if (balance)
+    checked.push(Object.freeze({ ...endpoint(balanceEndpoint(balance) as never), sells: 'balance' }))
   const names = new Set<string>()
   for (const { name: own, formerly = [] } of checked) {
     for (const endpointName of new Set([own, ...formerly])) {
@@ -155,6 +172,7 @@ export function agent(options: AgentOptions): AgentDef {
     ...serviceMetadata(options, name, refuse),
     ...(merchant && { merchant }),
     ...(extra && { extra }),
+    ...(balance && { balance }),
     bidsOn: Object.freeze(Array.isArray(bidsOn) ? [...bidsOn] : []),
   })
 }

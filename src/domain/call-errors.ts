@@ -25,6 +25,7 @@ const MONEY = {
   no: 'You were not charged.',
   yes: 'You were charged: look txId up, and do not pay again before that.',
   earlier: 'An earlier call was charged for it, and this one was not.',
+  balance: 'It was taken from the balance: send the same request again with the same Idempotency-Key.',
   maybe: 'You may have been charged: look txId up, and do not pay again before that.',
 } as const satisfies Record<(typeof OUTCOMES)[ChargeFinal]['charged'], string>
 
@@ -33,6 +34,7 @@ const SAID_BESIDE = [
   'invalid_json',
   'invalid_text',
   'invalid_idempotency_key',
+  'invalid_max_charge',
   'invalid_payment_identifier',
   'node_unavailable',
   'store_unavailable',
@@ -44,7 +46,7 @@ const RESERVED: ReadonlySet<string> = new Set([
 ])
 
 /** All codes about payments, keys and proofs begin like this, also codes of later versions. */
-const FAMILY = /^(?:payment|settlement|idempotency|facilitator|answer|invalid_siwx)_/
+const FAMILY = /^(?:payment|settlement|idempotency|facilitator|answer|charge|invalid_siwx)_/
 
 /**
  * Whether a handler may not choose this code for its failure: callers would believe that `payment_spent` from a

@@ -3,7 +3,7 @@ import { SvcError, shown } from './errors.js'
 import { refuseUnknown } from './option-checks.js'
 
 /** The limits that one endpoint may set differently from its server. */
-export interface EndpointLimits {
+export interface EndpointLimits extends PaidBy {
   /** The largest body that is read, in bytes. @default the server's `maxBodyBytes` */
   readonly maxBodyBytes?: number
   /**
@@ -41,8 +41,9 @@ export const STREAM_TIMEOUT_MAX_MS = 3_600_000
 /** @throws SvcError `invalid_endpoint` */
 export function limitsOf(
   name: string,
-  { maxBodyBytes, rateLimit, stream, streamTimeout }: EndpointLimits,
+  options: EndpointLimits & { readonly subscription?: unknown },
 ): EndpointLimits {
+  const { maxBodyBytes, rateLimit, stream, streamTimeout } = options
   const refuse = (why: string): never => {
     throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
   }
@@ -63,6 +64,7 @@ export function limitsOf(
     if (per !== 'payer' && per !== 'ip') refuse(`rateLimit.per is payer or ip, not ${shown(per)}`)
   } else if (rateLimit !== undefined && rateLimit !== false) refuse('rateLimit is {perMinute, per} or false')
   return {
+    ...checkedPaidBy(options, refuse),
     ...(maxBodyBytes !== undefined && { maxBodyBytes }),
     ...(stream && { stream, ...(streamTimeout !== undefined && { streamTimeout }) }),
     ...(rateLimit !== undefined && { rateLimit: rateLimit && Object.freeze({ ...rateLimit }) }),
@@ -141,4 +143,23 @@ export function formerNames(
   if (Array.isArray(given) && given.every(name => typeof name === 'string' && format.test(name)))
     return { formerly: Object.freeze([...given]) }
   return refuse(`formerly is a list of earlier names, the first one first, not ${shown(given)}`)
+}
+
+/** Whether balances of the agent pay for an endpoint's calls. */
+export interface PaidBy {
+  /** `false`: none does. @default a balance does, where the agent sells them */
+  readonly balance?: false
+  /** `'balance'`: nothing else does, and an unpaid call is quoted a balance. Beside `price`. @default a payment does, too */
+  readonly only?: 'balance'
+}
+
+function checkedPaidBy(
+  { balance, only, subscription }: PaidBy & { readonly subscription?: unknown },
+  refuse: (why: string) => never,
+): PaidBy {
+  if (balance !== undefined && balance !== false)
+    refuse('balance is false, where no balance pays for its calls')
+  if (only !== undefined && only !== 'balance') refuse(`only is 'balance', not ${shown(only)}`)
+  if (only && (balance === false || subscription)) refuse("only: 'balance' is for a price per call")
+  return { ...(balance === false && { balance }), ...(only && { only }) }
 }

@@ -37,11 +37,7 @@ export interface EndpointOptions<
 > extends EndpointLimits {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
-  /**
-   * The names that it had before, the first one first. What was sold under the first one stays: windows, kept answers, tasks.
-   *
-   * @default none
-   */
+  /** Its earlier names, the first one first: what was sold under that one stays (windows, kept answers, tasks). @default none */
   readonly formerly?: readonly string[]
   /** One line that tells other agents what it does; a quote has its first 500 characters. @default '' */
   readonly description?: string
@@ -125,6 +121,8 @@ export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas 
   readonly price?: string | PriceFunction<never>
   /** The windows that it sells; absent where it sells calls. */
   readonly subscription?: Subscription
+  /** It is the agent's endpoint that sells balances. */
+  readonly sells?: 'balance'
   /** Base units of a fixed price or of a window; absent where each request has its own price. */
   readonly amount?: string
   /** Shown in the manifest where `price` is a function. */
@@ -165,7 +163,7 @@ const NAMES: readonly (keyof EndpointOptions | keyof EndpointDef)[] = [
   ...(['name', 'description', 'price', 'subscription', 'amount', 'priceHint', 'method', 'bodyType'] as const),
   ...(['input', 'inputSchema', 'allowSlowInput', 'output', 'outputSchema', 'timeout', 'listed'] as const),
   ...(['tags', 'extra', 'deprecated', 'sunset', 'maxBodyBytes', 'rateLimit', 'stream'] as const),
-  ...(['streamTimeout', 'handler', 'formerly', 'methods', 'path'] as const),
+  ...(['streamTimeout', 'handler', 'formerly', 'methods', 'path', 'balance', 'only'] as const),
 ]
 
 /**

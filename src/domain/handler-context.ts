@@ -44,7 +44,16 @@ export interface HandlerLog {
 export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
   /** The caller reads the last 20 entries in an error answer; the seller reads all, in the `logger` and under `svc dev`. */
   readonly log: HandlerLog
-  /** The payment that will be settled. In a call that a window covers, no payment is settled, and its `amount` is `0`. */
+  /**
+   * Says what the call cost, in USD, where a balance pays for it: at most the price, which it costs without this. Parts of a base
+   * unit are rounded up, and the last call counts. A call that is paid by itself costs its price. What is no amount, or above the
+   * price, throws: the call fails, and costs nothing.
+   *
+   * @example
+   * charge(`$${(tokens * 0.00002).toFixed(8)}`)
+   */
+  readonly charge: (usd: string) => void
+  /** The payment that will be settled. In a call that a window or a balance covers, no payment is settled, and its `amount` is `0`. */
   readonly payment: HandlerPayment
   /**
    * Aborts when the answer can no longer be delivered: the handler timed out, the caller hung up, or the server is

@@ -1,5 +1,6 @@
 /** The manifest: the facts that a stranger needs to call and pay this agent. */
 import type { AgentDef } from './agent.js'
+import { BALANCE_ENDPOINT, BALANCE_KEY_HEADER, type BalanceTerms } from './balance-terms.js'
 import type { EndpointDef, JSONSchema, Method } from './endpoint.js'
 import { formatUsd } from './money.js'
 import { type NetworkFacts, type NetworkKey, USDC_DECIMALS } from './network.js'
@@ -24,10 +25,20 @@ export interface Manifest {
   readonly payTo: string
   /** The listed endpoints. */
   readonly endpoints: readonly ManifestEndpoint[]
+  /** The balances that it sells; absent where it sells none. */
+  readonly balance?: ManifestBalance
   /** How the agent is paid. A manifest from a server has it. */
   readonly x402?: ManifestX402
   /** The signature of the manifest, if it is signed. */
   readonly signature?: ManifestSignature
+}
+
+/** The balances that an agent sells: money that is paid at once, from which calls take what they cost. */
+export interface ManifestBalance extends BalanceTerms {
+  /** The name of the endpoint that sells them. */
+  readonly endpoint: string
+  /** The header in which a call sends a balance's key. */
+  readonly header: string
 }
 
 /** The signature of a manifest: over the canonical JSON (RFC 8785) of the whole manifest except this block, in UTF-8. */
@@ -64,6 +75,8 @@ export interface ManifestEndpoint {
   readonly period?: string
   /** How many calls a window has. Only subscriptions with a count have it. */
   readonly calls?: number
+  /** `false`: no balance pays for its calls. `only`: nothing else does. */
+  readonly balance?: false | 'only'
   /** JSON Schema of the body, or of the query of a GET; `{}` where every input is accepted. */
   readonly input: JSONSchema
   /** What it is about. */
@@ -99,7 +112,13 @@ export function manifest(agent: AgentDef, baseUrl: string): Manifest {
   const { name, handle, description, version, skills, payTo } = agent
   const network = networkFacts(agent.network).key
   const endpoints = agent.endpoints.filter(def => def.listed).map(def => entry(def, base))
-  return { name, handle, description, version, skills, network, payTo, endpoints }
+  const balance = agent.balance && {
+    endpoint: BALANCE_ENDPOINT,
+    ...agent.balance,
+    header: BALANCE_KEY_HEADER,
+  }
+  const told = { name, handle, description, version, skills, network, payTo, endpoints }
+  return { ...told, ...(balance && { balance }) }
 }
 
 export function manifestX402(network: NetworkFacts, facilitatorUrl: string): ManifestX402 {
@@ -131,10 +150,13 @@ export function priceShown({
   amount,
   subscription,
   priceHint,
-}: EndpointDef): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls'> {
-  if (amount === undefined) return { price: priceHint ?? 'dynamic', pricing: 'dynamic' }
+  balance,
+  only,
+}: EndpointDef): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls' | 'balance'> {
+  const paidBy = only ? ({ balance: 'only' } as const) : balance === false && { balance }
+  if (amount === undefined) return { price: priceHint ?? 'dynamic', pricing: 'dynamic', ...paidBy }
   const price = formatUsd(BigInt(amount))
-  if (subscription === undefined) return { price, pricing: 'fixed' }
+  if (subscription === undefined) return { price, pricing: 'fixed', ...paidBy }
   const { period, calls } = subscription
   return { price, pricing: 'subscription', period, ...(calls !== undefined && { calls }) }
 }

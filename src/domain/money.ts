@@ -23,6 +23,17 @@ export function usdToBaseUnits(usd: unknown): bigint {
   )
 }
 
+const COST = /^\$?(\d{1,13})(?:\.(\d{1,30}))?$/
+
+/** What something cost, such as `$0.0000213`, in base units, rounded up; `undefined` for what is no plain amount of zero or more. */
+export function costInBaseUnits(usd: unknown): bigint | undefined {
+  const match = typeof usd === 'string' ? COST.exec(usd) : null
+  if (!match) return undefined
+  const decimals = (match[2] ?? '').padEnd(USDC_DECIMALS, '0')
+  const isAbove = /[1-9]/.test(decimals.slice(USDC_DECIMALS))
+  return BigInt(match[1]! + decimals.slice(0, USDC_DECIMALS)) + (isAbove ? 1n : 0n)
+}
+
 /** `10000n` is `$0.01`; at least two decimals, no trailing zeros beyond them. */
 export function formatUsd(baseUnits: bigint): string {
   const digits = baseUnits.toString().padStart(USDC_DECIMALS + 1, '0')

@@ -1,4 +1,5 @@
 /** The parts that all paid operations of an OpenAPI document share: the x402 headers, and the refusals. */
+import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER } from './balance-terms.js'
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_LENGTH_MAX } from './idempotency-key.js'
 import type { Schema } from './json-schema.js'
 import { OUTCOMES } from './machines/charge.machine.js'
@@ -52,6 +53,20 @@ export const PARAMETERS = {
     required: false,
     description:
       'The key of a window that was bought: the call is covered by it, until the window ends or its calls are used.',
+    schema: text,
+  },
+  balanceKey: {
+    name: BALANCE_KEY_HEADER,
+    in: 'header',
+    required: false,
+    description: `The key of a balance that was bought: the call takes what it costs from it. Needs an ${IDEMPOTENCY_KEY_HEADER}.`,
+    schema: text,
+  },
+  maxCharge: {
+    name: MAX_CHARGE_HEADER,
+    in: 'header',
+    required: false,
+    description: 'The most that the call may take from the balance, in base units.',
     schema: text,
   },
 } as const satisfies Schema

@@ -1,5 +1,6 @@
 /** The listed endpoints as an OpenAPI 3.1 document, for tools that support HTTP but not x402. */
 import type { AgentDef } from './agent.js'
+import { takesBalance } from './balance-terms.js'
 import { MEDIA_TYPE } from './body-type.js'
 import type { EndpointDef } from './endpoint.js'
 import { embeddedAt, type Schema } from './json-schema.js'
@@ -64,7 +65,7 @@ function pathsOf(agent: AgentDef, listed: readonly EndpointDef[]): Record<string
   return paths
 }
 
-function operation({ network, payTo }: AgentDef, def: EndpointDef, method: Method): Schema {
+function operation({ balance, network, payTo }: AgentDef, def: EndpointDef, method: Method): Schema {
   const { description, deprecated, input, name, subscription, tags } = def
   const terms = priceShown(def)
   const { caip2, usdcId } = networkFacts(network)
@@ -91,6 +92,9 @@ function operation({ network, payTo }: AgentDef, def: EndpointDef, method: Metho
       { $ref: '#/components/parameters/payment' },
       { $ref: '#/components/parameters/idempotencyKey' },
       ...(subscription ? [{ $ref: '#/components/parameters/subscriptionKey' }] : []),
+      ...(takesBalance(balance, def)
+        ? ['balanceKey', 'maxCharge'].map(name => ({ $ref: `#/components/parameters/${name}` }))
+        : []),
     ],
     ...(method !== 'GET' && {
       requestBody: {

@@ -31,7 +31,7 @@ export function windowFields(sold: Subscription | undefined): WindowFields | und
 /** Names that have a meaning for payers, of x402 and its schemes and of {@link WindowFields}. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['feePayer', 'decimals', 'name', 'version', 'paymentFlow', 'assetTransferMethod'],
-  ...['subscriptionPeriod', 'subscriptionCalls'],
+  ...['subscriptionPeriod', 'subscriptionCalls', 'balancePeriod'],
 ])
 
 /** A checked copy; `undefined` where no field is set. */

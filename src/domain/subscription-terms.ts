@@ -51,12 +51,13 @@ export function subscriptionTold({
   subscription,
   callsLeft,
 }: {
-  readonly subscription?: { readonly key: string; readonly expiresAtMs: number }
+  readonly subscription?: { readonly key: string; readonly expiresAtMs: number; readonly units?: number }
   readonly callsLeft?: number
 }) {
-  if (subscription === undefined && callsLeft === undefined) return undefined
+  const isWindow = subscription !== undefined && subscription.units === undefined
+  if (!isWindow && callsLeft === undefined) return undefined
   return {
-    ...(subscription && {
+    ...(isWindow && {
       key: subscription.key,
       expiresAt: new Date(subscription.expiresAtMs).toISOString(),
     }),

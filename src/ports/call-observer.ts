@@ -66,6 +66,8 @@ export interface EndedCall {
   readonly brokenBy?: 'caller' | 'seller'
   /** The call reports the payment of a window, whose key its caller has: when that window ends, in milliseconds since the epoch. */
   readonly windowEndsMs?: number
+  /** What the call did to a balance. */
+  readonly units?: UnitsOfCall
   /** The fields in which the facilitator's settlement differs from the payment. */
   readonly mismatch?: string
   /**
@@ -75,6 +77,18 @@ export interface EndedCall {
   readonly error?: string
   /** What the handler logged for its caller. It stays where `error` stays, and is kept when `error` is. */
   readonly logs?: readonly LoggedEntry[]
+}
+
+/** What a call did to a balance, in base units. */
+export interface UnitsOfCall {
+  /** The balance's public name. */
+  readonly balance: string
+  /** What the call's payment bought. The payment itself is income, and what calls take from the balance is not. */
+  readonly sold?: number
+  /** What the call took; 0 for a stream that its seller broke. */
+  readonly used?: number
+  /** What the store said is left, where it said so. */
+  readonly left?: number
 }
 
 /** One call of the handler's `log`. */

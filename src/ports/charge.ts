@@ -24,6 +24,10 @@ export interface ChargeRequest {
   /** The payer's proof that the payment in this request is its own. Absent where the transport carries none. */
   readonly proof?: Parsed<PayerProof>
   readonly subscriptionKey?: string
+  /** The key of a balance that is to pay for the call. */
+  readonly balanceKey?: string
+  /** The most that the call may take from the balance, in base units, as it was sent. */
+  readonly maxCharge?: string
   readonly idempotencyKey?: string
   /**
    * The id of the task that this call is the work of; only its caller knows it. It is the call's idempotency key unless
@@ -70,13 +74,28 @@ export interface ChargeOutcome {
   /** For 402: the challenge to pay. */
   readonly challenge?: Challenge
   readonly receipt?: Receipt
-  readonly subscription?: { readonly key: string; readonly expiresAtMs: number }
+  /** What was sold: the key of a window, or of a balance of so many base units. */
+  readonly subscription?: { readonly key: string; readonly expiresAtMs: number; readonly units?: number }
+  /** The balance that the caller named. */
+  readonly balance?: BalanceTold
   /**
    * How many calls are left of the window that was sold, or whose key came with the request, where it counts them. Of a
    * replay: as the first answer said.
    */
   readonly callsLeft?: number
   readonly retryAfterMs?: number
+}
+
+/** What a caller is told of its balance. All amounts are base units. */
+export interface BalanceTold {
+  /** Its public name: who knows it cannot use it. */
+  readonly id: string
+  /** What the call took from it; absent where it took nothing, or a stream has not ended. */
+  readonly charged?: number
+  /** The most that a stream which has not ended may take. */
+  readonly reserved?: number
+  /** What is left: after a call, all that is not used; where the balance does not suffice, what another call could take. */
+  readonly left?: number
 }
 
 export interface Challenge {

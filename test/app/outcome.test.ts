@@ -9,7 +9,7 @@ import { ANSWER, FINALS, full, KEPT, REPLAYED, WINDOW, walked } from '../support
 import { TESTNET_USDC } from '../support/one-call.js'
 
 const CHARGED = ['settled', 'replayed', 'answerNotKept']
-const DELIVERED = ['settled', 'served', 'failed']
+const DELIVERED = ['settled', 'served', 'counted', 'failed']
 const TX_NAMED = ['paymentSpent', 'paymentInUse', 'superseded', 'answerNotKept', 'inDoubt', 'undecided']
 const QUOTING = ['quoted', 'refused', 'unsettled']
 

@@ -19,7 +19,7 @@ describe('svc machines', () => {
   it('lists the five', async () => {
     const { code, stdout } = await svc(['machines'])
     expect(code).toBe(0)
-    expect(stdout).toContain('charge        39 states, 24 final, 89 moves\n')
+    expect(stdout).toContain('charge        42 states, 26 final, 97 moves\n')
     const names = JSON.parse((await svc(['machines', '--json'])).stdout).map(
       ({ name }: { name: string }) => name,
     )
@@ -30,7 +30,7 @@ describe('svc machines', () => {
     const { code, stdout } = await svc(['machines', '--prove'])
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^holds {2}charge +164 ways +the handler runs once, and only on credit after verification, or covered$/m,
+      /^holds {2}charge +184 ways +the handler runs once, and only on credit after verification, or covered$/m,
     )
     expect(stdout).toMatch(/^holds {2}shutdown +5 states +every state is reached from the initial one$/m)
     expect(stdout).toMatch(
@@ -46,7 +46,7 @@ describe('svc machines', () => {
   it('lists every path with its status, its code and whether it charges', async () => {
     const { stdout } = await svc(['machines', 'charge', '--paths'])
     const lines = stdout.trimEnd().split('\n')
-    expect(lines.at(-1)).toBe('264 paths')
+    expect(lines.at(-1)).toBe('292 paths')
     expect(lines.find(line => line.endsWith(' pricing.unpaid'))).toMatch(
       /^402 {2}charged no +payment_required +received/,
     )

@@ -63,6 +63,17 @@ interface Case {
   readonly received: bigint
 }
 
+const BALANCE = 1_000_000n
+
+/** A seller of balances, and a call that takes from one. */
+async function onBalance(options: Parameters<typeof open>[1] = {}) {
+  const about = { balance: { amounts: ['$1'], period: '1h' } }
+  const seller = await open([echo], { advanced: { timeouts: { certaintyMs: 1 } }, ...options, about })
+  const sold = await pay(seller, `${seller.url}/balance`, { body: { amount: '$1' } })
+  const headers = { ...KEY, 'x-svc-balance-key': sold.headers.get('x-svc-balance-key')! }
+  return { seller, call: () => ask(`${seller.url}/echo`, { body, headers }) }
+}
+
 const CASES = {
   async settled() {
     const seller = await open([echo])
@@ -92,6 +103,24 @@ const CASES = {
     expect(await response.json()).toEqual({ open: true })
     expect(response.headers.get('payment-response')).toBeNull()
     return { response, seller, received: PRICE }
+  },
+
+  async counted() {
+    const { call, seller } = await onBalance()
+    const response = await call()
+    expect(await response.json()).toEqual({ echo: 'hello' })
+    expect(response.headers.get('x-svc-charged')).toBe('10000')
+    expect(response.headers.get('payment-response')).toBeNull()
+    return { response, seller, received: BALANCE }
+  },
+
+  async uncounted() {
+    const store = memoryChargeStore()
+    const count = () => Promise.reject(new Error('no store'))
+    const { call, seller } = await onBalance({ stores: { charges: { ...store, count } } })
+    const response = await call()
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+    return { response, seller, received: BALANCE }
   },
 
   async replayed() {

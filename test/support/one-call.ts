@@ -87,6 +87,7 @@ export function oneCall(given: Given = {}) {
     terms: termsOf(def, { network: TESTNET, payTo, maxTimeoutSeconds: 60, networkIds: 'both' }),
     check: undefined,
     examples: () => examplesOf((given.endpoint?.def ?? def).input),
+    takesBalance: false,
     periodMs: undefined,
     rate: undefined,
     ...given.endpoint,

@@ -1,4 +1,5 @@
 /** How A2A answers each final state of a call, by the kind of its outcome. */
+import { balanceTold } from '../../domain/balance-terms.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { type AnswerContent, contentOf } from '../../domain/handler-answer.js'
 import {
@@ -49,6 +50,7 @@ const RPC_CODES = {
   abandoned: CALL_REFUSED,
   unavailable: CALL_REFUSED,
   undecided: CALL_REFUSED,
+  uncounted: CALL_REFUSED,
   inDoubt: CALL_REFUSED,
   shuttingDown: CALL_REFUSED,
 } as const satisfies Record<ProblemFinal, number>
@@ -97,13 +99,15 @@ function problemOf(outcome: ChargeOutcome): RpcError {
 export function completedTask(outcome: ChargeOutcome): TaskContent {
   const { answer, receipt } = outcome
   const subscription = subscriptionTold(outcome)
+  const balance = balanceTold(outcome)
   return {
     state: 'completed',
-    said: receipt ? 'Payment settled.' : 'Covered by a subscription.',
+    said: receipt ? 'Payment settled.' : balance ? 'Taken from the balance.' : 'Covered by a subscription.',
     metadata: {
       ...(receipt && { 'x402.payment.status': 'payment-completed', 'x402.payment.receipts': [receipt] }),
       ...(outcome.final === 'replayed' && { 'svc.replayed': true }),
       ...(subscription && { 'svc.subscription': subscription }),
+      ...(balance && { 'svc.balance': balance }),
     },
     parts: partsOf(contentOf(answer!)),
   }

@@ -108,7 +108,7 @@ async function ask(
   const { call } = found
   const def = defOf(flow, call)
   // Without a window's key: a message that only asks again must not run the work.
-  const unpaid = { payment: { kind: 'none' }, subscriptionKey: undefined } as const
+  const unpaid = { payment: { kind: 'none' }, subscriptionKey: undefined, balanceKey: undefined } as const
   const outcome = await flow.call(def, call.input, incoming, unpaid)
   const asked = flow.asked(def, { contextId: call.contextId, taskId })
   return written(outcome, () =>

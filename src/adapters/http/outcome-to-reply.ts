@@ -1,8 +1,10 @@
 /** How HTTP answers each final state of a call, by the kind of its outcome. */
+
+import { BALANCE_KEY_HEADER } from '../../domain/balance-terms.js'
 import { unwritten } from '../../domain/call-errors.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'
-import { type ChargeOutcome, retryAfterSeconds } from '../../ports/charge.js'
+import { type BalanceTold, type ChargeOutcome, retryAfterSeconds } from '../../ports/charge.js'
 import { errorBody, jsonReply, jsonTextReply, type Reply } from './route.js'
 
 /** @param taken lower-case names of headers that the route sets already: a handler's `Response` does not set them again. */
@@ -45,18 +47,29 @@ function problem(outcome: ChargeOutcome): Reply {
 
 /** The headers of every answer to a paid call, on every transport: names and values in turn. */
 export function chargeReplyHeaders(outcome: ChargeOutcome): string[] {
-  const { final, challenge, receipt, subscription, callsLeft, retryAfterMs } = outcome
+  const { final, challenge, receipt, subscription, callsLeft, balance, retryAfterMs } = outcome
   const headers: string[] = []
   if (challenge) headers.push(PAYMENT_REQUIRED_HEADER, challenge.header)
   if (receipt) headers.push(PAYMENT_RESPONSE_HEADER, encodeHeader(receipt))
   if (retryAfterMs !== undefined) headers.push('Retry-After', retryAfterSeconds(retryAfterMs))
   if (subscription) {
-    headers.push('x-svc-subscription', subscription.key)
-    headers.push('x-svc-subscription-expires', new Date(subscription.expiresAtMs).toISOString())
+    const name = subscription.units === undefined ? 'x-svc-subscription' : 'x-svc-balance'
+    headers.push(subscription.units === undefined ? name : BALANCE_KEY_HEADER, subscription.key)
+    headers.push(`${name}-expires`, new Date(subscription.expiresAtMs).toISOString())
   }
   if (callsLeft !== undefined) headers.push('x-svc-subscription-remaining', String(callsLeft))
+  if (balance) pushBalance(headers, balance, outcome)
   if (final === 'replayed') headers.push('Idempotency-Replayed', 'true')
   if (final === 'shuttingDown') headers.push('Connection', 'close')
   if (final !== 'quoted') headers.push('traceparent', `00-${outcome.traceId}-${outcome.spanId}-01`)
   return headers
+}
+
+function pushBalance(headers: string[], balance: BalanceTold, { final, traceId }: ChargeOutcome): void {
+  const { id, charged, reserved, left } = balance
+  if (reserved !== undefined) headers.push('x-svc-reserved', String(reserved))
+  if (charged !== undefined) headers.push('x-svc-charged', String(charged))
+  if (left !== undefined) headers.push('x-svc-balance', String(left))
+  if (final === 'counted' && charged !== undefined)
+    headers.push('x-svc-receipt', encodeHeader({ balance: id, call: traceId, charged, left }))
 }

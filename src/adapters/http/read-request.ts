@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { parse } from 'node:querystring'
 import secureJson from 'secure-json-parse'
+import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER } from '../../domain/balance-terms.js'
 import type { BodyType } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import {
@@ -59,6 +60,8 @@ export function readRequest(
     payment: readPayment(request.headers),
     proof: readProof(headers['sign-in-with-x']),
     subscriptionKey: headers['x-svc-subscription'],
+    balanceKey: headers[BALANCE_KEY_HEADER],
+    maxCharge: headers[MAX_CHARGE_HEADER],
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key'], options),
     rootUrl,
     baseUrl: rootUrl + options.basePath,
@@ -106,7 +109,8 @@ function idempotencyKeyOf(header: string | undefined, { idempotency }: RequestOp
 
 /** Whether a request presents a payment or the key of a window, well formed or not. */
 export function presentsPayment(headers: IncomingHttpHeaders): boolean {
-  const presented = [headers['payment-signature'], headers['x-payment'], headers['x-svc-subscription']]
+  const keys = [headers['x-svc-subscription'], headers[BALANCE_KEY_HEADER]]
+  const presented = [headers['payment-signature'], headers['x-payment'], ...keys]
   return presented.some(value => value !== undefined)
 }
 

@@ -1,4 +1,5 @@
 /** Every path that the server answers, and its methods. */
+import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER } from '../../domain/balance-terms.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import { methodsOf, NO_PARAMS, paramsIn, pathOfEndpoint } from '../../domain/path-pattern.js'
@@ -180,6 +181,14 @@ const EXPOSED = [
   'x-svc-subscription',
   'x-svc-subscription-expires',
   'x-svc-subscription-remaining',
+  ...[
+    BALANCE_KEY_HEADER,
+    'x-svc-balance-expires',
+    'x-svc-balance',
+    'x-svc-charged',
+    'x-svc-reserved',
+    'x-svc-receipt',
+  ],
   'traceparent',
   'Deprecation',
   'Sunset',
@@ -203,6 +212,8 @@ const CORS_PREFLIGHT_HEADERS = Object.freeze([
     'X-PAYMENT',
     'Idempotency-Key',
     'x-svc-subscription',
+    BALANCE_KEY_HEADER,
+    MAX_CHARGE_HEADER,
     'traceparent',
     'A2A-Version',
     'A2A-Extensions',

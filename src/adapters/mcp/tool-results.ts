@@ -1,5 +1,6 @@
 /** How MCP answers each final state of a call, by the kind of its outcome. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
+import { balanceTold } from '../../domain/balance-terms.js'
 import { type AnswerContent, contentOf } from '../../domain/handler-answer.js'
 import { OUTCOMES, type OutcomeKind } from '../../domain/machines/charge.machine.js'
 import { subscriptionTold } from '../../domain/subscription-terms.js'
@@ -15,6 +16,9 @@ export const RECEIPT_META = 'x402/payment-response'
  * carries it in its `_meta`.
  */
 export const SUBSCRIPTION_META = 'svc/subscription'
+/** The name of a balance's key: as that of a window's. An answer says under it what the call took, too. */
+export const BALANCE_META = 'svc/balance'
+export const MAX_CHARGE_META = 'svc/max-charge'
 export const IDEMPOTENCY_KEY_META = 'svc/idempotency-key'
 
 const RESULTS = { answer: delivered, payment: paymentRequired, problem } as const satisfies Record<
@@ -29,9 +33,11 @@ export function resultOf(outcome: ChargeOutcome): CallToolResult {
 function delivered(outcome: ChargeOutcome): CallToolResult {
   const { final, answer, receipt } = outcome
   const subscription = subscriptionTold(outcome)
+  const balance = balanceTold(outcome)
   const meta = {
     ...(receipt && { [RECEIPT_META]: receipt }),
     ...(subscription && { [SUBSCRIPTION_META]: subscription }),
+    ...(balance && { [BALANCE_META]: balance }),
     ...(final === 'replayed' && { 'svc/replayed': true }),
   }
   return { ...contentResult(contentOf(answer!)), ...(Object.keys(meta).length > 0 && { _meta: meta }) }

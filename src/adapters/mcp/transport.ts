@@ -37,8 +37,10 @@ import {
 } from './free-tools.js'
 import { type McpMessage, readMessage } from './read-message.js'
 import {
+  BALANCE_META,
   errorResult,
   IDEMPOTENCY_KEY_META,
+  MAX_CHARGE_META,
   PAYMENT_META,
   PROOF_META,
   resultOf,
@@ -144,9 +146,13 @@ async function callTool(
       'The arguments are larger than this tool reads. You were not charged.',
     )
   }
-  const idempotencyKey = meta[IDEMPOTENCY_KEY_META] ?? incoming.idempotencyKey
-  const subscriptionKey = meta[SUBSCRIPTION_META] ?? incoming.subscriptionKey
-  if (!isKey(idempotencyKey) || !isKey(subscriptionKey)) {
+  const keys = {
+    idempotencyKey: meta[IDEMPOTENCY_KEY_META] ?? incoming.idempotencyKey,
+    subscriptionKey: meta[SUBSCRIPTION_META] ?? incoming.subscriptionKey,
+    balanceKey: meta[BALANCE_META] ?? incoming.balanceKey,
+    maxCharge: meta[MAX_CHARGE_META] ?? incoming.maxCharge,
+  }
+  if (!areKeys(keys)) {
     return errorResult(
       'invalid_input',
       'A key in _meta is 1 to 255 visible ASCII characters. You were not charged.',
@@ -160,15 +166,14 @@ async function callTool(
     query: def.method === 'GET' && isRecord(input) ? input : {},
     payment: paymentIn(meta),
     proof: meta[PROOF_META] === undefined ? incoming.proof : readProof(meta[PROOF_META]),
-    idempotencyKey,
-    subscriptionKey,
+    ...keys,
   })
   onEnded(outcome)
   return resultOf(outcome)
 }
 
-function isKey(value: unknown): value is string | undefined {
-  return value === undefined || isIdempotencyKey(value)
+function areKeys<Name extends string>(keys: Record<Name, unknown>): keys is Record<Name, string | undefined> {
+  return Object.values(keys).every(key => key === undefined || isIdempotencyKey(key))
 }
 
 /** Ignores a payment in a header: a header belongs to the whole connection, and a payment belongs to one call. */

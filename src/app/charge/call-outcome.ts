@@ -5,7 +5,7 @@ import type { Walked } from '../../domain/state-machine/run-machine.js'
 import { cutText } from '../../domain/strangers-text.js'
 import type { Receipt } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
+import type { BalanceTold, Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
 import { type Call, type ReplayedAnswer, spanIdOf } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 
@@ -32,6 +32,7 @@ export function outcomeOf(
     subscription:
       final === 'settled' ? call.window.sold : charged === 'earlier' ? replayed!.window : undefined,
     callsLeft: callsLeftOf(call, final),
+    balance: balanceTold(call, final),
     retryAfterMs: retryAfterOf(call, final),
   }
 }
@@ -41,6 +42,16 @@ function callsLeftOf({ window, earlier: { replayed } }: Call, final: ChargeFinal
   if (final === 'settled') return window.sold?.callsLeft
   if (OUTCOMES[final].charged === 'earlier') return replayed!.window?.callsLeft ?? replayed!.callsLeft
   return window.callsLeft
+}
+
+function balanceTold({ balance, earlier, handled }: Call, final: ChargeFinal): BalanceTold | undefined {
+  if (balance === undefined) return undefined
+  const { id, left } = balance
+  if (final === 'replayed') return { id, charged: earlier.replayed!.charged }
+  // What a stream costs is known when it has ended.
+  if (final !== 'counted') return { id, left }
+  const isOver = handled.streamEnd === undefined
+  return isOver ? { id, charged: balance.charged, left } : { id, reserved: balance.reserved, left }
 }
 
 /**
@@ -86,9 +97,21 @@ export function endedCall(
       asset: receipt?.asset,
       ...(outcome.subscription && { windowEndsMs: outcome.subscription.expiresAtMs }),
     }),
+    ...unitsOf(call, final),
     mismatch: call.end.mismatch,
     ...(deps.rules.keepsMessages && messagesOf(call, outcome)),
   }
+}
+
+/** What the call sold or took of a balance. */
+function unitsOf(
+  { balance, window: { sold } }: Call,
+  final: ChargeFinal,
+): Pick<EndedCall, 'units'> | undefined {
+  if (final === 'settled' && sold?.units !== undefined)
+    return { units: { balance: sold.id, sold: sold.units } }
+  if (balance === undefined || final !== 'counted') return undefined
+  return { units: { balance: balance.id, used: balance.charged ?? 0, left: balance.left } }
 }
 
 /** A quote is no failure, and its message is always the same. */
@@ -175,6 +198,7 @@ function receipt(
 export const MESSAGES = {
   settled: 'Settled.',
   served: 'Served.',
+  counted: 'Served, and taken from the balance.',
   replayed: 'Replayed.',
   answerNotKept:
     'An earlier call with this key or payment was charged, but its answer was not kept: it was too large, or its stream broke. It is not charged again: look txId up, or use a new key for a new call.',
@@ -183,6 +207,8 @@ export const MESSAGES = {
   unsettled: 'The payment was not settled. You were not charged; a new payment may be tried.',
   inDoubt:
     'The payment was submitted and its settlement is not known yet. Do not pay again: look txId up, or send the same request again.',
+  uncounted:
+    'The handler answered, and it is not known whether its cost was taken from the balance. Send the same request again with the same Idempotency-Key: it is charged once. Do not pay for it by itself.',
   undecided:
     'An earlier call with this key was settling and its outcome is not known yet. Do not pay again: send the same request again later.',
   invalid:

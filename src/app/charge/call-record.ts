@@ -26,6 +26,7 @@ export interface Call {
   payment: PresentedPayment
   readonly holds: Holds
   readonly window: CallsWindow
+  readonly balance: CallsBalance | undefined
   readonly terms: CallTerms
   readonly handled: Handled
   readonly earlier: EarlierCall
@@ -56,7 +57,7 @@ export interface Holds {
    * it is given back in the background.
    */
   held: boolean | 'unknown'
-  /** The payer whose credit the run took; `undefined` where it took none. Written by `credit`. */
+  /** The payer whose credit the run took. Written by `credit`. */
   creditor: string | undefined
   /** Where `admit` counted the unverified payment. `verify` gives the count back. */
   countedUnder: string | undefined
@@ -68,10 +69,20 @@ export interface CallsWindow {
   endedKey: string | undefined
   /** The id of the window that `entitle` took one of its counted calls from. */
   takenFrom: string | undefined
-  /** How many calls the window of the caller's key has after this one; `undefined` where it has no count, or it is unknown. */
+  /** What the window of the caller's key has after this call; `undefined` where it has no count, or it is unknown. */
   callsLeft: number | undefined
-  /** Written by `record`. */
   sold: SoldWindow | undefined
+}
+
+/** The balance that is to pay for the call, in base units. */
+export interface CallsBalance {
+  readonly id: string
+  /** The most that the call may cost, where the store has reserved it. Written by `open` and `entitle`. */
+  reserved: number | undefined
+  left: number | undefined
+  /** What the handler says that the call cost; `undefined` for the price. */
+  said: number | 'nonsense' | undefined
+  charged: number | undefined
 }
 
 /** What is asked of the payer, and until when the payment may still settle. */
@@ -93,7 +104,7 @@ export interface Handled {
   source: StreamSource | undefined
   /** Cancels the handler's signal, also while its stream leaves. */
   cancellation: { cancel(why: string): void } | undefined
-  /** Resolves when the answer's stream has ended; `undefined` for any other answer. Written by the closing. */
+  /** Resolves when the answer's stream has ended. Written by the closing. */
   streamEnd: Promise<StreamEnd> | undefined
   readonly logs: LoggedEntry[]
   /** The message of what the handler threw, for the seller alone. */
@@ -131,12 +142,13 @@ export interface Owned {
   readonly answerName: string | undefined
 }
 
-/** The window that a call is selling. */
+/** What a call is selling. */
 export interface SoldWindow {
   readonly key: string
   readonly id: string
   readonly expiresAtMs: number
   readonly callsLeft?: number
+  readonly units?: number
 }
 
 /** The part of a settled call that is kept, to be replayed to the caller that holds its key. */
@@ -149,9 +161,9 @@ export interface ReplayedAnswer {
   readonly asset: string
   /** The network's id as the payer spelt it; absent where no payment was asked for. */
   readonly network?: string | undefined
-  readonly window: Pick<SoldWindow, 'key' | 'expiresAtMs' | 'callsLeft'> | undefined
-  /** What was left of the window that covered the call. */
+  readonly window: Omit<SoldWindow, 'id'> | undefined
   readonly callsLeft?: number
+  readonly charged?: number
 }
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
@@ -163,6 +175,7 @@ export function newCall(
   endpoint: EndpointEntry,
   request: ChargeRequest,
   reader: PaymentReader | undefined,
+  balance?: CallsBalance,
 ): Call {
   const id = deps.random.uuid()
   const trace = callersTrace(request.headers.traceparent)
@@ -178,6 +191,7 @@ export function newCall(
     input: undefined,
     payment: presentedPayment(payload, payload && reader?.read(payload)),
     holds: { key: undefined, owned: undefined, held: false, creditor: undefined, countedUnder: undefined },
+    balance,
     window: { endedKey: undefined, takenFrom: undefined, callsLeft: undefined, sold: undefined },
     terms: {
       requirements: undefined,

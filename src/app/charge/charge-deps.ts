@@ -68,7 +68,9 @@ export interface EndpointEntry {
   readonly examples: () => Iterable<unknown>
   /** Warns of an answer that its schema does not describe; `undefined` in production. It never throws. */
   readonly checkAnswer?: ((answer: Answer) => void) | undefined
-  /** Length of the window that a payment buys; `undefined` where it buys one call. */
+  /** Whether a balance of the agent may pay for its calls. */
+  readonly takesBalance: boolean
+  /** Length of the window or the balance that a payment buys; `undefined` where it buys one call. */
   readonly periodMs: number | undefined
   readonly rate: Rate | undefined
 }

@@ -1,15 +1,16 @@
 /** The end of a call: applies what its final state says to all that it holds: claim, payment, credit, a window's call. */
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import { sleep } from '../../ports/timeouts-and-aborts.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
+import { closeMove, isUnrecorded } from './close-move.js'
 import { settleCredit } from './effects/credit.js'
-import { recordMove, replayedAnswer } from './effects/record.js'
+import { recordMove } from './effects/record.js'
 import { untilShutdown } from './effects/settle.js'
 import { RETRY_MAX_MS, RETRY_MIN_MS } from './pending-moves.js'
 import { discardStream, sendStream, wholeStream } from './send-stream.js'
-import { paymentLifeMs, retentionMs, seal } from './stored-answers.js'
 import { countWindowCall, dropWindow, giveBackWindowCall } from './windows.js'
 
 /**
@@ -63,7 +64,7 @@ export function closeCall(
  * payer of its payment. `undefined`: it is not kept.
  */
 function lostAnswers({ rules }: ChargeDeps, call: Call): 'release' | 'replay' | 'payment' | undefined {
-  if (call.request.task !== undefined) return 'replay'
+  if (call.request.task !== undefined || call.balance !== undefined) return 'replay'
   if (call.holds.key !== undefined) return rules.idempotency?.onLostResponse
   return call.payment.read !== undefined && rules.keepAnswersMs > 0 ? 'payment' : undefined
 }
@@ -80,7 +81,8 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
         call.handled.answer = { ...call.handled.answer!, stream: undefined, body: bytes }
       }
       const isKept = lost === 'release' ? brokenBy === undefined : lost !== undefined
-      if (call.holds.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
+      if (isFreeStream(call, brokenBy)) await closeAndDrop(deps, call, 'release')
+      else if (call.holds.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
       else dropLease(deps, call)
     })
     .catch(cause => {
@@ -88,6 +90,14 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
       dropLease(deps, call)
     })
     .finally(inFlight.leave)
+}
+
+/** On a balance, a stream that its seller broke costs nothing. One that its buyer broke costs what was said, or the price. */
+function isFreeStream({ balance }: Call, brokenBy: EndedCall['brokenBy']): boolean {
+  if (balance === undefined) return false
+  const isFree = brokenBy === 'seller' || balance.said === 'nonsense'
+  if (isFree) balance.charged = 0
+  return isFree
 }
 
 /**
@@ -184,7 +194,7 @@ export async function giveBack(
   call.holds.held = false
   if (closed === undefined) return 'storeDown'
   if (closed === 'superseded') return closed
-  if (call.window.sold !== undefined) await dropWindow(deps, call.window.sold.id)
+  if (call.window.sold !== undefined) await dropWindow(deps, call.window.sold)
   call.window.sold = undefined
   return 'released'
 }
@@ -202,25 +212,9 @@ function dropLease({ upkeep: { leases } }: ChargeDeps, { holds: { owned } }: Cal
   if (owned !== undefined) leases.drop(owned.hold.token)
 }
 
-/** A call that settled has stored its answer. A call that a window covered stores it in its close, and so does an ended stream. */
-function isUnrecorded({ terms, handled }: Call): boolean {
-  return terms.requirements === undefined || handled.streamEnd !== undefined
-}
-
 /** `undefined` where the store does not answer what it did. */
 async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
-  const { hold, seals, answerName: ownName } = call.holds.owned!
-  // The key is given up, and not the answer: its payer may ask for it.
-  const answerName = how === 'forfeit' && deps.rules.keepAnswersMs > 0 ? ownName : undefined
-  const keeps = how === 'complete' || answerName !== undefined
-  const unrecorded = keeps && isUnrecorded(call) ? replayedAnswer(deps, call) : undefined
-  const move = {
-    ...hold,
-    how,
-    retentionMs: keptMs(deps, call, answerName),
-    ...(answerName !== undefined && { answerName }),
-    ...(unrecorded && { answer: seal(unrecorded, seals[0]!, hold.claim!.name, deps.random) }),
-  }
+  const move = closeMove(deps, call, how)
   try {
     return await deps.store.close(move)
   } catch (cause) {
@@ -231,14 +225,4 @@ async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promi
     deps.upkeep.pendingCloses.add(move)
     return undefined
   }
-}
-
-/** What nobody has had is kept for as long as the payment's record. */
-function keptMs(deps: ChargeDeps, call: Call, answerName: string | undefined): number {
-  const { read } = call.payment
-  const key = answerName === undefined ? call.holds.key : undefined
-  const ms = retentionMs(deps, key, call.window.sold)
-  const isUndelivered =
-    read !== undefined && (answerName !== undefined || (key === undefined && call.request.caller.gone()))
-  return isUndelivered ? Math.max(ms, paymentLifeMs(read)) : ms
 }

@@ -1,6 +1,7 @@
 /** What a handler gets beside its input: the payment, a signal, and a log for the seller and the caller. */
 import type { HandlerContext } from '../../domain/endpoint.js'
-import { parseBaseUnits, usdNumber } from '../../domain/money.js'
+import { shown } from '../../domain/errors.js'
+import { costInBaseUnits, formatUsd, parseBaseUnits, usdNumber } from '../../domain/money.js'
 import { cutText } from '../../domain/strangers-text.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Call } from './call-record.js'
@@ -54,6 +55,7 @@ export function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellati
     query: request.query,
     params: request.target!.params,
     log: logOf(deps, call),
+    charge: (usd: string) => measure(call, usd),
     payment: requirements
       ? {
           txId,
@@ -68,6 +70,21 @@ export function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellati
     [CANCELLATION]: cancellation,
   }
   return Object.defineProperty(context, 'signal', LAZY_SIGNAL) as typeof context & { signal: AbortSignal }
+}
+
+/**
+ * What the handler says that the call cost. It throws in the handler, whose failure costs nothing, and where the handler catches that,
+ * the call fails all the same.
+ */
+function measure({ balance, terms: { requirements } }: Call, usd: unknown): void {
+  const most = balance?.reserved ?? Number(requirements?.amount ?? 0)
+  if (balance?.charged !== undefined) throw new Error('charge came after the call was charged')
+  const said = costInBaseUnits(usd)
+  const isWithin = said !== undefined && (said <= most || (balance ?? requirements) === undefined)
+  if (balance !== undefined) balance.said = isWithin ? Number(said) : 'nonsense'
+  if (isWithin) return
+  const why = said === undefined ? 'is no USD amount' : `is more than the price, ${formatUsd(BigInt(most))}`
+  throw new Error(`charge: ${shown(usd)} ${why}`)
 }
 
 const LOGS_MAX = 20

@@ -35,6 +35,16 @@ export function windowId(endpointOwner: string, key: string): string {
   return sha256(JSON.stringify(['window', endpointOwner, key]))
 }
 
+/** The public name of a balance: it opens nothing. */
+export function balanceId({ agent }: Owner, key: string): string {
+  return sha256(JSON.stringify(['balance', agent, key]))
+}
+
+/** The slot in which the store keeps a balance, with the claims of its calls. */
+export function balanceSlot(id: string): string {
+  return `balance ${id}`
+}
+
 /** The name of a task. It does not open the content, which is sealed under the id. */
 export function taskName({ agent }: Owner, id: string): string {
   return sha256(JSON.stringify(['task', agent, id]))
@@ -64,12 +74,14 @@ export function ownedBy(deps: ChargeDeps, call: Call, key: string | undefined): 
   const scope = key === undefined ? undefined : scopeOf(deps, call, key)
   const name = scope === undefined ? own : claimName(endpoint.owner, scope.who, key!)
   if (name === undefined) return undefined
+  const payerSlot = read?.payer ?? claimedPayer(payload) ?? scope!.who.join(' ')
   const isRandom = key !== undefined && key.length >= RANDOM_KEY_LENGTH_MIN
   return {
     hold: {
       token: call.id,
       // Everything that one payer holds is in one slot, so that a claim and its payment move in one step.
-      slot: read?.payer ?? claimedPayer(payload) ?? scope!.who.join(' '),
+      slot: call.balance ? balanceSlot(call.balance.id) : payerSlot,
+      ...(call.balance && { hasUnits: true }),
       ...(read && { payment: read.txId }),
       claim: { name, bodyHash: requestHash(call), ...(name === own && { isOfPayment: true }) },
     },
@@ -94,8 +106,9 @@ interface Scope {
 
 /** The owner of a key. */
 function scopeOf(deps: ChargeDeps, call: Call, key: string): Scope | undefined {
-  const { request, endpoint } = call
+  const { request, endpoint, balance } = call
   const { payload, read } = call.payment
+  if (balance !== undefined) return { who: ['balance', balance.id], isSecret: true }
   // Only the task's caller knows its id, and only one payment can have it: a retry may come from another address.
   if (request.task !== undefined && key === keyOfTask(request.task)) return { who: ['task'], isSecret: true }
   if (payload === undefined) {
@@ -183,17 +196,23 @@ interface CallKey {
  */
 export function keyOfCall(
   { idempotency }: Rules,
-  { request: { idempotencyKey: header, task }, payment: { payload } }: Call,
+  { request: { idempotencyKey: header, task, payment, maxCharge }, payment: { payload }, balance }: Call,
 ): CallKey {
+  if (balance !== undefined) {
+    if (payment.kind !== 'none') return refused('payment_and_balance')
+    if (maxCharge !== undefined && parseBaseUnits(maxCharge) === undefined)
+      return refused('invalid_max_charge')
+  }
   const id = idempotency && payload && identifierIn(payload)
   if (id === 'malformed') return refused('invalid_payment_identifier')
   // The task names the call. A header belongs to one request: with a new one, a paid answer that was lost was out of reach.
   if (task !== undefined) return { key: id ?? keyOfTask(task) }
-  if (idempotency === undefined) return {}
+  if (idempotency === undefined && balance === undefined) return {}
   if (id !== undefined && header !== undefined && id !== header) return refused('idempotency_key_mismatch')
   const key = header ?? id
   if (key !== undefined) return { key }
-  return idempotency.required && payload !== undefined ? refused('idempotency_key_required') : {}
+  const isPaid = balance !== undefined || (idempotency?.required && payload !== undefined)
+  return isPaid ? refused('idempotency_key_required') : {}
 }
 
 /** The key of a task's call whose payment has no id. */
@@ -207,7 +226,9 @@ const KEY_PROBLEMS = {
   idempotency_key_mismatch:
     'The Idempotency-Key and the id of the extension payment-identifier differ; they are two places for one key.',
   idempotency_key_required:
-    'A paid call needs a key here: an Idempotency-Key, or an id in the extension payment-identifier. Send the same payment again with one.',
+    'A paid call needs a key here: an Idempotency-Key, or an id in the extension payment-identifier. Send the same request again with one.',
+  payment_and_balance: 'A payment and the key of a balance came together; send one of them.',
+  invalid_max_charge: 'x-svc-max-charge is a whole number of base units, such as 3100.',
 } as const
 
 function refused(code: keyof typeof KEY_PROBLEMS): CallKey {

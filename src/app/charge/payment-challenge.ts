@@ -2,7 +2,15 @@
  * The price of an endpoint, and the challenge that states it. The challenge of a fixed price is encoded once for each
  * base URL.
  */
+import {
+  BALANCE_ENDPOINT,
+  BALANCE_EXTENSION,
+  type BalanceTerms,
+  declaredBalance,
+  takesBalance,
+} from '../../domain/balance-terms.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { usdToBaseUnits } from '../../domain/money.js'
 import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
 import { pathOfEndpoint } from '../../domain/path-pattern.js'
 import { type QuoteExtra, quotedTags, type ServiceMetadata, windowFields } from '../../domain/quote-fields.js'
@@ -25,11 +33,15 @@ export interface TermsOptions {
   readonly extra?: QuoteExtra | undefined
   /** The agent's fields of every quote's `resource`. */
   readonly service?: ServiceMetadata
+  /** The balances that the agent sells. */
+  readonly balance?: BalanceTerms | undefined
   /** The address that proofs are compared with, where it is not the caller's base URL. */
   readonly publicUrl?: string | undefined
 }
 
 export interface Terms {
+  /** The smallest balance, where nothing else pays for a call. */
+  readonly least?: bigint
   /** In the spelling of the network's id that is offered first. */
   requirements(amount: bigint, supported: Supported | undefined): PaymentRequirements
   /**
@@ -66,7 +78,9 @@ export function termsOf(
   let fixed: { supported: Supported | undefined; requirements: PaymentRequirements } | undefined
 
   const tags = quotedTags(def.tags ?? [])
-  const own = { ...options.extra, ...def.extra, ...windowFields(def.subscription) }
+  const sold = def.sells && { balancePeriod: options.balance!.period }
+  const own = { ...options.extra, ...def.extra, ...windowFields(def.subscription), ...sold }
+  const { balance } = options
   const networkIds = networkIdsOf(options.network, options.networkIds)
   const { publicUrl } = options
   const ownPath = pathOfEndpoint(def)
@@ -99,7 +113,7 @@ export function termsOf(
       x402Version: X402_VERSION,
       error,
       resource: {
-        url: baseUrl + path,
+        url: baseUrl + (def.only ? `/${BALANCE_ENDPOINT}` : path),
         description,
         mimeType: 'application/json',
         ...options.service,
@@ -110,14 +124,20 @@ export function termsOf(
       ),
       extensions: {
         ...listedAt(baseUrl),
+        ...(takesBalance(balance, def) && {
+          [BALANCE_EXTENSION]: declaredBalance(balance!, baseUrl, def.only !== undefined),
+        }),
         [SIGN_IN_WITH_X]: declaredSignIn(publicUrl ?? baseUrl, networkIds),
       },
     }
     return { required, header: encodeHeader(required) }
   }
 
-  const ownAmount = def.amount === undefined ? undefined : BigInt(def.amount)
+  // Nothing but a balance pays for the calls of such an endpoint: what is quoted is the smallest balance.
+  const least = def.only && balance && usdToBaseUnits(balance.amounts[0])
+  const ownAmount = least ?? (def.amount === undefined ? undefined : BigInt(def.amount))
   return {
+    ...(least !== undefined && { least }),
     requirements(amount, supported) {
       if (amount !== ownAmount) return build(amount, supported)
       // The facilitator returns the same object until its answer changes, so identity shows whether the cache is

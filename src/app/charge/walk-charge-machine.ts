@@ -3,12 +3,15 @@ import { type ChargeDrawing, chargeTable } from '../../domain/machines/charge.ma
 import { type Effects, run } from '../../domain/state-machine/run-machine.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { Charge } from '../../ports/charge.js'
+import { namedBalance } from './balances.js'
 import { endedCall, outcomeOf, takenOver } from './call-outcome.js'
 import { type Call, newCall } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { closeCall, release } from './close-call.js'
 
 import { admit } from './effects/admit.js'
+import { count } from './effects/count.js'
+import { coverByBalance } from './effects/cover-by-balance.js'
 import { credit } from './effects/credit.js'
 import { deliver, serve } from './effects/deliver.js'
 import { entitle } from './effects/entitle.js'
@@ -38,7 +41,7 @@ export function createCharge(
       try {
         // A quote waits for nothing.
         const reader = request.payment.kind === 'read' ? await deps.reader() : undefined
-        const call = newCall(deps, endpoint, request, reader)
+        const call = newCall(deps, endpoint, request, reader, namedBalance(deps, endpoint, request))
         const walked = await run(chargeTable, effects, call, onBroke, deps.clock.monotonic)
         const closed = closeCall(deps, call, walked.final, inFlight)
         const isTakenOver = closed !== undefined && (await closed) === 'superseded'
@@ -71,7 +74,7 @@ function chargeEffects(deps: ChargeDeps): Effects<ChargeDrawing, Call> {
     open: call => open(deps, call),
     recover: call => recover(deps, call),
     validate: call => validate(deps, call),
-    entitle: call => entitle(deps, call),
+    entitle: call => (call.balance === undefined ? entitle : coverByBalance)(deps, call),
     price: call => price(deps, call),
     verify: call => verify(deps, call),
     credit: call => credit(deps, call),
@@ -81,5 +84,6 @@ function chargeEffects(deps: ChargeDeps): Effects<ChargeDrawing, Call> {
     reconcile: call => reconcile(deps, call),
     release: call => release(deps, call),
     serve: call => serve(deps, call),
+    count: call => count(deps, call),
   }
 }

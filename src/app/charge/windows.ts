@@ -1,8 +1,8 @@
-/** The windows that calls sell and use: their keys, the time that ends them, and the calls that some of them count. */
+/** The windows and balances that calls sell, and the windows that they use: their keys, the time that ends them, and the calls that some of them count. */
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Call, SoldWindow } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
-import { windowId } from './owners.js'
+import { balanceId, balanceSlot, windowId } from './owners.js'
 import { landsWithinMs } from './stored-answers.js'
 
 /**
@@ -17,6 +17,8 @@ export function windowsNow({
 }
 
 export async function newWindow(deps: ChargeDeps, call: Call, periodMs: number): Promise<SoldWindow> {
+  const { def } = call.endpoint
+  const units = def.sells === undefined ? undefined : Number(call.terms.requirements!.amount)
   const key = newKey(deps)
   // The period starts at the last moment at which the payment can land, so settling takes no paid minute. A payment
   // that was signed for longer than the quote asks does not extend it.
@@ -25,11 +27,21 @@ export async function newWindow(deps: ChargeDeps, call: Call, periodMs: number):
     call.terms.requirements!.maxTimeoutSeconds * 1_000,
   )
   const leftMs = Math.min(call.terms.settleByMs - deps.clock.monotonic(), withinMs)
-  const expiresAtMs = Math.ceil((await windowsNow(deps)) + leftMs) + periodMs
-  const calls = call.endpoint.def.subscription?.calls
+  const nowMs = await (units === undefined ? windowsNow(deps) : (deps.store.now?.() ?? deps.clock.now()))
+  const expiresAtMs = Math.ceil(nowMs + leftMs) + periodMs
+  const calls = def.subscription?.calls
   // This call is the first of the window.
   const callsLeft = calls === undefined ? undefined : calls - 1
-  return { key, id: windowId(call.endpoint.owner, key), expiresAtMs, callsLeft }
+  return { key, id: soldId(deps, call, key), expiresAtMs, callsLeft, units }
+}
+
+/** The name under which a window or a balance with this key is stored. */
+export function soldId(
+  { owner }: Pick<ChargeDeps, 'owner'>,
+  { endpoint }: Pick<Call, 'endpoint'>,
+  key: string,
+): string {
+  return endpoint.def.sells === undefined ? windowId(endpoint.owner, key) : balanceId(owner, key)
 }
 
 /**
@@ -37,10 +49,11 @@ export async function newWindow(deps: ChargeDeps, call: Call, periodMs: number):
  * process stands still meanwhile, another one recovers the call, stores the window, and callers use calls of it.
  */
 export async function storeWindow(
-  { subscriptions }: Pick<ChargeDeps, 'subscriptions'>,
+  { subscriptions, store }: Pick<ChargeDeps, 'subscriptions' | 'store'>,
   { endpoint }: Pick<Call, 'endpoint'>,
-  { id, expiresAtMs, callsLeft }: Omit<SoldWindow, 'key'>,
+  { id, expiresAtMs, callsLeft, units }: Omit<SoldWindow, 'key'>,
 ): Promise<void> {
+  if (units !== undefined) return store.sell!({ slot: balanceSlot(id), units, expiresAtMs })
   const counted = callsLeft !== undefined && { callsLeft }
   await putWindow(subscriptions, id, { endpoint: endpoint.soldAs, expiresAtMs, ...counted })
 }
@@ -121,9 +134,9 @@ export async function giveBackWindowCall(deps: ChargeDeps, call: Call): Promise<
   }
 }
 
-export async function dropWindow(deps: ChargeDeps, id: string): Promise<void> {
+export async function dropWindow(deps: ChargeDeps, { id, units }: SoldWindow): Promise<void> {
   try {
-    await deps.subscriptions.delete?.(id)
+    await (units === undefined ? deps.subscriptions.delete?.(id) : deps.store.drop!(balanceSlot(id)))
   } catch (cause) {
     deps.logger.warn({ err: cause }, 'an unsold window was not deleted; its key was never given to a caller')
   }

@@ -71,7 +71,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const store = stores.charges ?? memoryChargeStore({ clock, max: settings.idempotency?.max })
   const chain = algorandChain({ network, ...remotes, watch: nodeStatusLog(settings), clock })
   const ownWindows = windows.store ?? stores.subscriptions
-  checkMoves(agent, ownWindows)
+  checkMoves(agent, store, ownWindows)
   const subscriptions = ownWindows ? boundedSubscriptions(ownWindows, clock) : memorySubscriptions({ clock })
   const leases = leasesIn(store, rules.timeouts.leaseMs, logger, clock)
   const upkeep = {

@@ -2,6 +2,7 @@
 import { ajvValidator } from '../../adapters/validation/ajv.js'
 import { standardCheck } from '../../adapters/validation/standard-check.js'
 import type { AgentDef } from '../../domain/agent.js'
+import { takesBalance } from '../../domain/balance-terms.js'
 import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar-declaration.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { firstName } from '../../domain/endpoint-options.js'
@@ -33,6 +34,7 @@ export function endpointEntries(
     maxTimeoutSeconds,
     networkIds,
     publicUrl: rules.publicUrl,
+    balance: agent.balance,
   }
   const { idempotency } = rules
   const ofAgent = {
@@ -52,11 +54,17 @@ export function endpointEntries(
     check: inputCheck(def),
     examples: () => examplesOf(def.input),
     checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
-    periodMs: def.subscription && periodMs(def.subscription.period),
+    takesBalance: takesBalance(agent.balance, def),
+    periodMs: periodOf(agent, def),
     rate: rateOf(def, rate),
   })
   warnOfMetadata(agent, warn)
   return new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
+}
+
+function periodOf({ balance }: AgentDef, { sells, subscription }: EndpointDef): number | undefined {
+  const sold = sells ? balance : subscription
+  return sold && periodMs(sold.period)
 }
 
 function ownership({ name, formerly }: EndpointDef, owner: Owner) {

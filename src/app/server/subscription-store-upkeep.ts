@@ -1,6 +1,7 @@
 /** Gives the store of subscription windows a timeout and a regular sweep. */
 import type { AgentDef } from '../../domain/agent.js'
 import { invalid } from '../../domain/option-checks.js'
+import { type ChargeStore, UNITS_MOVES } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import {
@@ -42,7 +43,14 @@ export function boundedSubscriptions(
 }
 
 /** @throws SvcError `invalid_options` where an endpoint sells windows, and the store lacks a move for them. */
-export function checkMoves(agent: AgentDef, store: SubscriptionStore | undefined): void {
+export function checkMoves(
+  agent: AgentDef,
+  charges: ChargeStore,
+  store: SubscriptionStore | undefined,
+): void {
+  const lacks = UNITS_MOVES.find(move => typeof charges[move] !== 'function')
+  if (agent.balance && lacks)
+    throw invalid(`The agent sells balances, and the store of charges has no ${lacks}`)
   if (store === undefined) return
   const has = (move: keyof SubscriptionStore) => typeof store[move] === 'function'
   for (const { name, subscription } of agent.endpoints) {

@@ -38,6 +38,8 @@ export const CHARGE_ANSWERS: Readonly<Record<string, Readonly<Record<string, str
   entitling: {
     covered: null,
     uncovered: null,
+    unpriceable: 'price_unavailable',
+    exhausted: 'too_many_unpaid_calls',
     storeDown: 'facilitator_unavailable',
     broke: 'internal_error',
   },
@@ -106,10 +108,18 @@ export const CHARGE_ANSWERS: Readonly<Record<string, Readonly<Record<string, str
   },
   serving: {
     delivered: 'served',
+    measured: null,
     failed: 'handler_error',
     timedOut: 'handler_timeout',
     abandoned: 'abandoned',
     stopped: 'shutting_down',
     broke: 'handler_error',
+  },
+  counting: {
+    counted: 'counted',
+    superseded: 'superseded',
+    abandoned: 'abandoned',
+    unknown: 'charge_unknown',
+    broke: 'charge_unknown',
   },
 }

@@ -20,8 +20,10 @@ const HANDLING = ['delivering', 'serving']
 const EARLIER_IN_DOUBT = ['recovering.undecided', 'recovering.storeDown', 'recovering.broke']
 /** States that give a recorded payment back. */
 const GIVING_BACK = ['releasing', 'yielding']
-/** States in which a payment may be on its way: an effect that throws there proves nothing. */
-const MONEY_MOVING = ['settling', 'reconciling', 'releasing', 'yielding', 'recovering']
+/** The steps of a call that a balance is charged for, in this order. */
+const COUNT = [/^opening\.(opened|orphaned)$/, /^entitling\.covered$/, /^serving\.measured$/, /^counting\./]
+/** States in which money may be on its way: an effect that throws there proves nothing. */
+const MONEY_MOVING = ['settling', 'reconciling', 'releasing', 'yielding', 'recovering', 'counting']
 
 /** States that only these steps can reach, and what that means. */
 const ONLY_AFTER: Readonly<Record<string, readonly [says: string, steps: readonly string[]]>> = {
@@ -43,6 +45,7 @@ const ONLY_AFTER: Readonly<Record<string, readonly [says: string, steps: readonl
     'a recorded payment is given back only on a first clear no, or on proof of absence',
     ['settling.refused', 'reconciling.absent'],
   ],
+  counting: ['nothing is counted on a balance before the handler said what it cost', ['serving.measured']],
   yielding: [
     'a payment is another server’s only where the first attempt to settle it learnt so',
     ['settling.elsewhere'],
@@ -60,18 +63,35 @@ const lastStep = ({ steps }: MachinePath) => steps.at(-1)!
 /** The step by which a path reached a state. */
 const stepBefore = ({ states, steps }: MachinePath, state: string) => steps[states.indexOf(state) - 1]
 const handled = ({ states }: MachinePath) => states.filter(state => HANDLING.includes(state))
-const handledWell = ({ steps }: MachinePath) => HANDLING.some(state => steps.includes(`${state}.delivered`))
+const handledWell = ({ steps }: MachinePath) =>
+  HANDLING.some(state => steps.includes(`${state}.delivered`)) || steps.includes('serving.measured')
 
 export const CHARGE_PROPERTIES: readonly Property<MachinePath>[] = [
   {
     says: 'charged yes: opened, verified, credited, delivered, recorded, then settled, in that order',
     some: (ways, table) => charging(ways, table, 'yes'),
-    holds: inChargeOrder,
+    holds: way => inChargeOrder(way),
   },
   {
     says: 'charged maybe by this call: the same order, and the chain was asked in vain or another call holds the payment',
-    some: (ways, table) => charging(ways, table, 'maybe').filter(way => !isEarlierInDoubt(way)),
+    some: (ways, table) =>
+      charging(ways, table, 'maybe').filter(
+        way => !isEarlierInDoubt(way) && !way.states.includes('counting'),
+      ),
     holds: way => inChargeOrder(way) && ['reconciling', ...GIVING_BACK].includes(way.states.at(-1)!),
+  },
+  {
+    says: 'charged on a balance, or maybe: opened, covered, measured by its handler, then counted, in that order, and no payment moves',
+    some: ways => passing(ways, 'counting'),
+    holds: (way, table) =>
+      inChargeOrder(way, COUNT) &&
+      passing([way], 'verifying', 'settling').length === 0 &&
+      (outcomeOf(way, table).charged === 'balance') === (lastStep(way) === 'counting.counted'),
+  },
+  {
+    says: 'charged on a balance is only what was counted',
+    some: (ways, table) => charging(ways, table, 'balance'),
+    holds: way => lastStep(way) === 'counting.counted',
   },
   {
     // The only `maybe` that an earlier call caused. The earlier call had recorded: an orphan is a claim in
@@ -100,7 +120,8 @@ export const CHARGE_PROPERTIES: readonly Property<MachinePath>[] = [
   {
     says: 'a handler that failed, timed out, was abandoned or stopped settles nothing and charges nothing',
     some: ways => passing(ways, ...HANDLING).filter(way => !handledWell(way)),
-    holds: (way, table) => !way.states.includes('settling') && isFree(outcomeOf(way, table)),
+    holds: (way, table) =>
+      passing([way], 'settling', 'counting').length === 0 && isFree(outcomeOf(way, table)),
   },
   {
     says: 'after settling began, not charged is said only by a call that gave back what it still held',
@@ -126,14 +147,14 @@ export const CHARGE_PROPERTIES: readonly Property<MachinePath>[] = [
   },
   {
     says: 'a subscription’s window is served without price, verification or settlement',
-    some: ways => passing(ways, 'serving'),
+    some: ways => passing(ways, 'serving').filter(way => !way.states.includes('counting')),
     holds: (way, table) =>
       passing([way], 'pricing', 'verifying', 'settling').length === 0 &&
       outcomeOf(way, table).charged === 'no',
   },
   {
     says: 'a window’s call is counted where its handler delivered, and given back at every other end',
-    some: ways => passing(ways, 'serving'),
+    some: ways => passing(ways, 'serving').filter(way => !way.states.includes('counting')),
     holds: (way, table) => outcomeOf(way, table).closing === (handledWell(way) ? 'complete' : 'release'),
   },
   ...Object.entries(ONLY_AFTER).map(
@@ -156,7 +177,7 @@ export const CHARGE_PROPERTIES: readonly Property<MachinePath>[] = [
     some: ways => ways,
     holds(way, table) {
       const { charged, closing } = outcomeOf(way, table)
-      const owed = charged === 'yes' || way.final === 'served'
+      const owed = charged === 'yes' || charged === 'balance' || way.final === 'served'
       return (closing === 'keep') === (charged === 'maybe') && (closing === 'complete') === owed
     },
   },
@@ -221,8 +242,8 @@ function isFree({ charged, closing }: Outcome): boolean {
   return charged === 'no' && closing === 'release'
 }
 
-function inChargeOrder(way: MachinePath): boolean {
-  const at = CHARGE.map(step => way.steps.findIndex(taken => step.test(taken)))
+function inChargeOrder(way: MachinePath, order: readonly RegExp[] = CHARGE): boolean {
+  const at = order.map(step => way.steps.findIndex(taken => step.test(taken)))
   const ordered = at.every((place, index) => place >= 0 && (index === 0 || place > at[index - 1]!))
   if (!way.steps.includes('opening.orphaned')) return ordered
   return ordered && way.steps[at[0]! + 1] === 'recovering.absent'

@@ -2,8 +2,9 @@
  * One paid call, from arrival to answer: every way in which a caller can be charged is a path of this drawing.
  *
  * Its properties, proved on every path by the tests: the handler runs only after `credited` or `covered`; a charge is
- * possible only through opening, verifying, crediting, delivering, recording and settling, in that order; a handler that
- * failed, timed out or was abandoned has no way to settling; once settling began, "not charged" is said only by a call
+ * possible only through opening, verifying, crediting, delivering, recording and settling, in that order, or on a balance
+ * through opening, entitling, serving and counting; a handler that failed, timed out or was abandoned has no way to settling
+ * or counting; once settling began, "not charged" is said only by a call
  * that gave back what it still held.
  */
 import { type DrawnMachine, type FinalOf, machineOf, tableOf } from '../state-machine/transition-table.js'
@@ -64,9 +65,16 @@ const drawing = {
     },
     entitling: {
       description:
-        'Does a subscription window cover this call? Where the window has a count, take one of its calls.',
+        'Does a subscription window or a balance cover this call? Take one of the window’s calls, or reserve the price.',
       entry: 'entitle',
-      on: { covered: 'serving', uncovered: 'pricing', storeDown: 'unavailable', broke: 'broken' },
+      on: {
+        covered: 'serving',
+        uncovered: 'pricing',
+        unpriceable: 'unpriced',
+        exhausted: 'tooManyUnpaid',
+        storeDown: 'unavailable',
+        broke: 'broken',
+      },
     },
     pricing: {
       description: 'Work out our terms, and hold a presented payment against them.',
@@ -165,10 +173,11 @@ const drawing = {
       on: { released: 'paymentSpent', superseded: 'inDoubt', storeDown: 'inDoubt', broke: 'inDoubt' },
     },
     serving: {
-      description: 'Run the handler for a caller whose window is paid.',
+      description: 'Run the handler for a caller whose window or balance is paid.',
       entry: 'serve',
       on: {
         delivered: 'served',
+        measured: 'counting',
         failed: 'failed',
         timedOut: 'timedOut',
         abandoned: 'abandoned',
@@ -176,13 +185,27 @@ const drawing = {
         broke: 'failed',
       },
     },
+    counting: {
+      description:
+        'The handler answered, and said what it cost: count that on the balance and keep the answer, in one move.',
+      entry: 'count',
+      on: {
+        counted: 'counted',
+        superseded: 'superseded',
+        abandoned: 'abandoned',
+        unknown: 'uncounted',
+        broke: 'uncounted',
+      },
+    },
 
     settled: { type: 'final', meta: answer('settled', 'yes', 'complete', 'earned') },
     served: { type: 'final', meta: answer('served', 'no', 'complete', 'none') },
+    counted: { type: 'final', meta: answer('counted', 'balance', 'complete', 'earned') },
     replayed: { type: 'final', meta: answer('replayed', 'earlier', 'release', 'none') },
     answerNotKept: { type: 'final', meta: { ...problem(409, 'answer_not_kept'), charged: 'earlier' } },
-    inDoubt: { type: 'final', meta: unknown('spent') },
-    undecided: { type: 'final', meta: unknown('none') },
+    inDoubt: { type: 'final', meta: unknown('settlement_unknown', 'spent') },
+    uncounted: { type: 'final', meta: unknown('charge_unknown', 'spent') },
+    undecided: { type: 'final', meta: unknown('settlement_unknown', 'none') },
     quoted: { type: 'final', meta: payment('payment_required') },
     refused: { type: 'final', meta: payment('payment_refused') },
     unsettled: { type: 'final', meta: payment('payment_not_settled', 'spent') },

@@ -2,9 +2,9 @@
 
 /**
  * Whether the caller was charged. `maybe`: the payment was submitted, and its outcome was not proved in time.
- * `earlier`: the call that is being replayed charged it.
+ * `earlier`: the call that is being replayed charged it. `balance`: a balance that was paid for before.
  */
-export type Charged = 'no' | 'yes' | 'earlier' | 'maybe'
+export type Charged = 'no' | 'yes' | 'earlier' | 'maybe' | 'balance'
 
 /**
  * What happens to the idempotency key and the payment that the call holds: they are completed, kept for its
@@ -46,5 +46,5 @@ export const problem = (status: number, code: string, credit: RunCredit = 'none'
   ({ kind: 'problem', status, code, charged: 'no', closing: 'release', credit }) as const satisfies Outcome
 export const payment = (code: string, credit?: RunCredit) =>
   ({ ...problem(402, code, credit), kind: 'payment' }) as const
-export const unknown = (credit: RunCredit) =>
-  ({ ...problem(503, 'settlement_unknown', credit), charged: 'maybe', closing: 'keep' }) as const
+export const unknown = <Code extends string>(code: Code, credit: RunCredit) =>
+  ({ ...problem(503, code, credit), charged: 'maybe', closing: 'keep' }) as const

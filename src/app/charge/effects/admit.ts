@@ -3,7 +3,7 @@ import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Counted } from '../../../ports/counters.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
-import { claimedPayer, windowId } from '../owners.js'
+import { balanceSlot, claimedPayer, windowId } from '../owners.js'
 import { preferWindow } from './entitle.js'
 
 const DRAINING_RETRY_MS = 5_000
@@ -44,6 +44,8 @@ function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
   if (rate.per === 'ip')
     return deps.rateLimit.take(`${rate.bucket}ip:${callerIpNetwork(request.clientAddress)}`, rate.terms)
   if (request.payment.kind !== 'none') return unverified(deps, call, rate)
+  if (call.balance !== undefined)
+    return deps.rateLimit.take(`${rate.bucket}${balanceSlot(call.balance.id)}`, rate.terms)
   // Unpaid calls are not limited here. Calls that present a window's key are counted by that key.
   return request.subscriptionKey === undefined
     ? ADMITTED

@@ -23,9 +23,17 @@ export function credit(deps: ChargeDeps, call: Call) {
 
 type Taken = 'credited' | 'storeDown' | undefined
 
-function take(deps: ChargeDeps, call: Call): Taken | Promise<Taken> {
+/** For a call that a balance pays for: its buyer's runs that cost nothing are bounded too. It does not wait for credit. */
+export async function takeCredit(deps: ChargeDeps, call: Call, payer: string) {
+  if (deps.rules.credit === undefined) return 'covered'
+  const taken = await take(deps, call, payer)
+  if (taken === undefined) call.end.retryAfterMs = EXHAUSTED_RETRY_MS
+  return taken === 'credited' ? 'covered' : (taken ?? 'exhausted')
+}
+
+function take(deps: ChargeDeps, call: Call, payer = call.payment.payer): Taken | Promise<Taken> {
   // The facilitator has verified the payer. Where the payer cannot be read, the caller's address replaces it.
-  const creditor = creditorName(deps.owner, call.payment.payer ?? callerIpNetwork(call.request.clientAddress))
+  const creditor = creditorName(deps.owner, payer ?? callerIpNetwork(call.request.clientAddress))
   const granted = ({ admitted }: Counted): Taken => {
     if (!admitted) return undefined
     call.holds.creditor = creditor

@@ -25,9 +25,18 @@ export async function deliver(deps: ChargeDeps, call: Call): Promise<Ended | 'ex
   return 'expired'
 }
 
-/** Runs the handler for a caller whose window is paid. */
-export function serve(deps: ChargeDeps, call: Call): Promise<Ended> {
-  return work(deps, call, call.endpoint.def.timeout)
+/** Runs the handler for a caller whose window or balance is paid. */
+export function serve(deps: ChargeDeps, call: Call): Promise<Ended | 'measured'> {
+  const ended = work(deps, call, call.endpoint.def.timeout)
+  return call.balance === undefined ? ended : ended.then(how => measured(call, how))
+}
+
+function measured(call: Call, how: Ended): Ended | 'measured' {
+  if (how !== 'delivered') return how
+  if (call.balance!.said !== 'nonsense') return 'measured'
+  // The handler caught what `charge` threw.
+  call.handled.answer = undefined
+  return 'failed'
 }
 
 /**

@@ -1,6 +1,7 @@
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Hold, Opened, OpenMove } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
+import { knownCost, noteTaken } from '../balances.js'
 import { type Call, type Owned, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { keyOfCall, ownedBy, sealsOf } from '../owners.js'
@@ -73,7 +74,8 @@ function hold(deps: ChargeDeps, call: Call): 'opened' | Promise<Taken> {
 type Taken = Exclude<Opened['verdict'], 'unsure' | 'full'> | 'storeDown'
 
 async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> {
-  let opened = await attempt(deps, owned)
+  const cost = knownCost(call)
+  let opened = await attempt(deps, owned, cost)
   if (opened?.verdict === 'unsure') {
     const refused = await unlessFresh(deps, call, call.payment.read)
     if (refused !== undefined) return refused
@@ -90,6 +92,7 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> 
   switch (opened.verdict) {
     case 'opened':
       call.holds.held = true
+      if (opened.units) noteTaken(call, opened.units, cost!)
       deps.upkeep.leases.keep(owned.hold, call.startedMonotonicMs)
       return 'opened'
     case 'replayable':
@@ -182,12 +185,25 @@ async function unlessFresh(deps: ChargeDeps, call: Call, read: ReadPayment | und
   return 'storeDown'
 }
 
-async function attempt(deps: ChargeDeps, owned: Owned): Promise<Opened | undefined> {
+/**
+ * Reserves what the call may cost on its balance, under the key that it holds.
+ *
+ * @returns whether the store answered, and the call still holds its key
+ */
+export async function reserve(deps: ChargeDeps, call: Call, units: number): Promise<boolean> {
+  const opened = await attempt(deps, call.holds.owned!, units)
+  if (opened?.verdict !== 'opened' || opened.units === undefined) return false
+  noteTaken(call, opened.units, units)
+  return true
+}
+
+async function attempt(deps: ChargeDeps, owned: Owned, take?: number): Promise<Opened | undefined> {
   const { hold, isBearer, caller, answerName } = owned
   const move: OpenMove = {
     ...hold,
     leaseMs: deps.upkeep.leases.leaseMs,
     ...(isBearer && { isBearer }),
+    ...(take !== undefined && { take }),
     ...(caller !== undefined && { caller }),
     ...(answerName !== undefined && { answerName }),
   }

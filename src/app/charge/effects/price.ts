@@ -12,7 +12,8 @@ import { USED_UP } from '../windows.js'
 
 /** Computes the terms and compares the payment with them, before the facilitator is asked. */
 export function price(deps: ChargeDeps, call: Call) {
-  const { amount } = call.endpoint.def
+  const { def, terms } = call.endpoint
+  const amount = terms.least ?? def.amount
   return amount === undefined ? priced(deps, call) : asked(deps, call, BigInt(amount))
 }
 
@@ -32,7 +33,7 @@ function asked(deps: ChargeDeps, call: Call, amount: bigint) {
 function judged(deps: ChargeDeps, call: Call) {
   const { payment } = call.request
   if (payment.kind === 'none') {
-    call.end.refusal = call.window.callsLeft === 0 ? USED_UP : UNPAID
+    call.end.refusal ??= call.window.callsLeft === 0 ? USED_UP : UNPAID
     return 'unpaid'
   }
   if (payment.kind === 'malformed') {
@@ -45,7 +46,8 @@ function judged(deps: ChargeDeps, call: Call) {
   return 'mismatched'
 }
 
-async function priceNow(deps: ChargeDeps, call: Call): Promise<bigint | undefined> {
+/** `undefined` where the seller's function gives none: the problem says so. */
+export async function priceNow(deps: ChargeDeps, call: Call): Promise<bigint | undefined> {
   try {
     return await withTimeout(deps.clock, deps.rules.timeouts.priceMs, quotedPrice(call))
   } catch (cause) {
@@ -64,6 +66,7 @@ function mismatchOf(deps: ChargeDeps, call: Call): string | undefined {
   const { payload, read } = call.payment
   const requirements = call.terms.requirements!
   const accepted = payload!.accepted
+  if (call.endpoint.def.only) return ONLY_BALANCE
   if (
     accepted !== undefined &&
     !(isRecord(accepted) && sameTerms(accepted, requirements, deps.owner.network))
@@ -78,6 +81,9 @@ function mismatchOf(deps: ChargeDeps, call: Call): string | undefined {
   }
   return read.groupProblem && GROUP_REFUSALS[read.groupProblem]
 }
+
+const ONLY_BALANCE =
+  'Only a balance pays for this call: buy one at the URL of this quote, and send its key. You were not charged'
 
 const GROUP_REFUSALS = {
   notWhole: 'The transactions of the payment’s group are not those that its group id was made of',

@@ -89,7 +89,13 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
     amount: requirements?.amount ?? '0',
     asset: requirements?.asset ?? '',
     network: requirements?.network,
-    window: sold && { key: sold.key, expiresAtMs: sold.expiresAtMs, callsLeft: sold.callsLeft },
+    window: sold && {
+      key: sold.key,
+      expiresAtMs: sold.expiresAtMs,
+      callsLeft: sold.callsLeft,
+      units: sold.units,
+    },
+    ...(call.balance && { charged: call.balance.charged }),
     ...(takenFrom !== undefined && { callsLeft }),
   }
 }

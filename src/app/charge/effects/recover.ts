@@ -3,9 +3,9 @@ import type { Landing } from '../../../ports/chain.js'
 import type { Recorded } from '../../../ports/charge-store.js'
 import type { Call, ReplayedAnswer } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { creditorName, windowId } from '../owners.js'
+import { creditorName } from '../owners.js'
 import { retentionMs, unseal } from '../stored-answers.js'
-import { storeWindow } from '../windows.js'
+import { soldId, storeWindow } from '../windows.js'
 import { giveCredit } from './credit.js'
 import { untilCertain } from './reconcile.js'
 import { settlementOf, untilShutdown } from './settle.js'
@@ -63,7 +63,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
 async function keepWindow(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<void> {
   const { window } = answerOwed(call, recorded)
   if (window === undefined) return
-  await storeWindow(deps, call, { ...window, id: windowId(call.endpoint.owner, window.key) })
+  await storeWindow(deps, call, { ...window, id: soldId(deps, call, window.key) })
 }
 
 function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {

@@ -11,7 +11,7 @@ import { leaveKeyAside, looksCovered } from './entitle.js'
 export function validate(deps: ChargeDeps, call: Call) {
   const { request, endpoint } = call
   const isBare = request.payment.kind === 'none' && request.body.kind === 'none'
-  if (isBare && request.subscriptionKey === undefined) return probe(deps, call)
+  if (isBare && request.subscriptionKey === undefined && call.balance === undefined) return probe(deps, call)
   if (request.body.kind === 'malformed') {
     call.end.problem = {
       message: request.body.why,
@@ -42,7 +42,7 @@ function judged(deps: ChargeDeps, call: Call, result: Checked, isBare: boolean) 
   }
   const { field, message } = result.invalid
   const problem = { message, fields: { field, schema: call.endpoint.def.input } }
-  if (isBare) return probeUnlessCovered(deps, call, problem)
+  if (isBare && call.balance === undefined) return probeUnlessCovered(deps, call, problem)
   call.end.problem = problem
   return 'invalid'
 }

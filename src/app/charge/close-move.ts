@@ -1,0 +1,39 @@
+/** What the closing of a call asks of the charge store. */
+import type { CloseMove } from '../../ports/charge-store.js'
+import { chargeOf } from './balances.js'
+import type { Call } from './call-record.js'
+import type { ChargeDeps } from './charge-deps.js'
+import { replayedAnswer } from './effects/record.js'
+import { paymentLifeMs, retentionMs, seal } from './stored-answers.js'
+
+/** A call that settled has stored its answer. A call that a window covered stores it in its close, and so does an ended stream. */
+export function isUnrecorded({ terms, handled }: Call): boolean {
+  return terms.requirements === undefined || handled.streamEnd !== undefined
+}
+
+export function closeMove(deps: ChargeDeps, call: Call, how: CloseMove['how']): CloseMove {
+  const { hold, seals, answerName: ownName } = call.holds.owned!
+  // The key is given up, and not the answer: its payer may ask for it.
+  const answerName = how === 'forfeit' && deps.rules.keepAnswersMs > 0 ? ownName : undefined
+  const keeps = how === 'complete' || answerName !== undefined
+  const charge = call.balance && how === 'complete' ? chargeOf(call) : undefined
+  const unrecorded = keeps && isUnrecorded(call) ? replayedAnswer(deps, call) : undefined
+  return {
+    ...hold,
+    how,
+    ...(charge !== undefined && { charge }),
+    retentionMs: keptMs(deps, call, answerName),
+    ...(answerName !== undefined && { answerName }),
+    ...(unrecorded && { answer: seal(unrecorded, seals[0]!, hold.claim!.name, deps.random) }),
+  }
+}
+
+/** What nobody has had is kept for as long as the payment's record. */
+function keptMs(deps: ChargeDeps, call: Call, answerName: string | undefined): number {
+  const { read } = call.payment
+  const key = answerName === undefined ? call.holds.key : undefined
+  const ms = retentionMs(deps, key, call.window.sold)
+  const isUndelivered =
+    read !== undefined && (answerName !== undefined || (key === undefined && call.request.caller.gone()))
+  return isUndelivered ? Math.max(ms, paymentLifeMs(read)) : ms
+}

@@ -15,9 +15,9 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 29_067, // 23,000
-  'files of the core': 252, // 270
-  'lines of src and cli': 49_621, // 40,000
+  'lines of the core': 29_114, // 23,000
+  'files of the core': 253, // 270
+  'lines of src and cli': 49_668, // 40,000
   'lines of agents, templates and create': 2_199,
   'files of src/ports': 22, // 18
   'states of a charge': 16,
@@ -25,8 +25,8 @@ const BOUNDS = {
   'arrows of a charge': 97,
   // `clientAddress` is one of them, which `serve` alone does not have.
   'options of a server': 33,
-  'options of a server at all levels': 84,
-  'files that a paid request reaches': 71, // 80
+  'options of a server at all levels': 90,
+  'files that a paid request reaches': 72, // 80
   'inner files of src that cli imports': 12, // 12
   'dependencies of the charge': 15, // 16
   'fields and parts of the call record': 16, // 24

@@ -25,8 +25,8 @@ export interface CardOptions {
   /** The base of the URIs of this package's own extensions. */
   readonly extBase: string
   readonly registry: RegistryIdentity
-  /** The exact names of the MCP server's tools. */
-  readonly tools: readonly string[]
+  /** The exact names of the MCP server's tools; `undefined` where there is no such server. */
+  readonly tools: readonly string[] | undefined
 }
 
 /** The price of a skill. `amount` in base units is null where each request has its own price. */
@@ -100,7 +100,7 @@ function extensions(agent: AgentDef, listed: readonly EndpointDef[], options: Ca
       required: false,
       params: { network: network.caip2, agentId, identityApp, reputationApp, validationApp },
     },
-    {
+    options.tools && {
       uri: uris.mcp,
       description: 'The same skills as tools of an MCP server.',
       required: false,
@@ -112,7 +112,7 @@ function extensions(agent: AgentDef, listed: readonly EndpointDef[], options: Ca
         'For clients that activate it: an unpaid message becomes a task that waits for its payment (x402 version 2) in a message.',
       required: false,
     },
-  ]
+  ].filter(extension => extension !== undefined)
 }
 
 function skill({ name, description, tags }: EndpointDef) {

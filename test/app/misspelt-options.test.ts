@@ -203,6 +203,7 @@ const GROUPS = [
   ['advanced', { tasks: { maxInputByte: 1 } }, 'advanced.tasks.maxInputBytes'],
   ['subscriptions', { sotre: {} }, 'subscriptions.store'],
   ['advanced', { timeouts: { verify: 1 } }, 'advanced.timeouts.verifyMs'],
+  ['doors', { rot: false }, 'doors.root'],
   ['registry', { agentID: 1 }, 'registry.agentId'],
   ['webhooks', [{ ulr: 'http://127.0.0.1' }], 'webhooks.url'],
   ['audit', { tokens: 'x'.repeat(16) }, 'audit.token'],

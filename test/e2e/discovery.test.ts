@@ -192,7 +192,7 @@ describe('a signed manifest', () => {
         return sign(null, bytes, privateKey)
       },
     }
-    const seller = await open([summarize], { signManifest: signer })
+    const seller = await open([summarize], { advanced: { signManifest: signer } })
     const [manifest] = await Promise.all([read(seller), read(seller), read(seller)])
     expect(signatures).toBe(1)
     expect(manifest!.signature).toMatchObject({ alg: 'ed25519', address })
@@ -216,7 +216,7 @@ describe('a signed manifest', () => {
       async (bytes: Uint8Array) => sign(null, bytes, privateKey),
     ]
     const signer = { origin, address, sign: (bytes: Uint8Array) => signers.shift()!(bytes) }
-    const seller = await open([summarize], { signManifest: signer })
+    const seller = await open([summarize], { advanced: { signManifest: signer } })
     for (let i = 0; i < 3; i++) expect(await read(seller)).not.toHaveProperty('signature')
     expect(verifyManifest(await read(seller), { address }).ok).toBe(true)
   })
@@ -245,7 +245,7 @@ describe('a signed manifest', () => {
       payTo: address,
       endpoints: [summarize],
     })
-    expect(() => serve(agent, { port: 0, signManifest: signer })).toThrow(
+    expect(() => serve(agent, { port: 0, advanced: { signManifest: signer } })).toThrow(
       expect.objectContaining({ code: 'invalid_options' }),
     )
   })

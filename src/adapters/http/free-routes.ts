@@ -1,6 +1,6 @@
 /** The routes that an agent answers without payment, at the root and under its base path. */
 import type { EndedCall, Runs } from '../../ports/call-observer.js'
-import { htmlReply, prefersHtml } from './html-pages.js'
+import { htmlReply, prefersHtml } from './html-document.js'
 import { privateRoute } from './private-routes.js'
 import { rootOf } from './read-request.js'
 import { type FreeRoute, type HostRequest, jsonReply, jsonTextReply, type Reply } from './route.js'
@@ -27,6 +27,7 @@ export interface FreeRoutesOptions {
   readonly runs: Runs
   /** Public names under which metrics and runs are answered. */
   readonly operationsHosts: ReadonlySet<string>
+  readonly doors: Readonly<Record<'a2a' | 'metrics' | 'runs' | 'root', boolean>>
 }
 
 /** A body, and whether it reports a good condition. */
@@ -40,29 +41,31 @@ interface Condition {
  * its health, its readiness, and its last calls, which name no payer.
  */
 export function freeRoutes(options: FreeRoutesOptions): readonly FreeRoute[] {
-  const { documents, agent, metrics, runs } = options
+  const { documents, agent, metrics, runs, doors } = options
+  const at = doors.root ? '' : '/_svc'
   const readers = { are: 'onInnerNetwork', publicHosts: options.operationsHosts } as const
   return [
     document('/.well-known/svc.json', origin => documents.manifest(origin)),
     document('/.well-known/x402', origin => documents.resourceList(origin)),
     document('/openapi.json', origin => documents.openapi(origin)),
     {
-      ...get('/', incoming => {
+      ...get(`${at}/`, incoming => {
         const origin = rootOf(incoming)
-        const prefix = prefixOf(incoming)
+        const prefix = prefixOf(incoming, `${at}/`)
         if (prefersHtml(incoming.headers.accept)) return htmlReply(200, documents.landingPage(origin, prefix))
-        return jsonReply(200, { name: agent.name, ...addresses(origin + prefix) })
+        return jsonReply(200, { name: agent.name, ...addresses(origin + prefix, doors) })
       }),
-      isLeftToMountingApp: true,
+      isLeftToMountingApp: doors.root,
       headers: [...UNCACHED, 'Vary', 'Accept'],
     },
-    get('/health', async () => tell(await options.health())),
-    get('/ready', async () => tell(await options.readiness())),
-    privateRoute('/metrics', readers, async () => {
-      return { status: 200, headers: ['Content-Type', metrics.contentType], body: await metrics.text() }
-    }),
-    privateRoute('/_svc/runs', readers, () => jsonReply(200, runs.list().map(run))),
-  ]
+    get(`${at}/health`, async () => tell(await options.health())),
+    get(`${at}/ready`, async () => tell(await options.readiness())),
+    doors.metrics &&
+      privateRoute(`${at}/metrics`, readers, async () => {
+        return { status: 200, headers: ['Content-Type', metrics.contentType], body: await metrics.text() }
+      }),
+    doors.runs && privateRoute('/_svc/runs', readers, () => jsonReply(200, runs.list().map(run))),
+  ].filter(route => route !== false)
 }
 
 function get(path: string, handle: FreeRoute['handle']): FreeRoute {
@@ -73,17 +76,17 @@ function document(path: string, textAt: (origin: string) => string | Promise<str
   return get(path, async incoming => jsonTextReply(200, await textAt(rootOf(incoming))))
 }
 
-/** What stands in the path before the slash that this route is: the base path, or nothing. */
-function prefixOf({ target }: HostRequest): string {
-  return target.slice(0, target.split('?', 1)[0]!.length - 1)
+/** What stands in the path before this route's own: the base path, or nothing. */
+function prefixOf({ target }: HostRequest, own: string): string {
+  return target.slice(0, target.split('?', 1)[0]!.length - own.length)
 }
 
 /** For programs that know the agent's address alone. */
-function addresses(root: string) {
+function addresses(root: string, { a2a }: FreeRoutesOptions['doors']) {
   return {
     manifest: `${root}/.well-known/svc.json`,
     x402: `${root}/.well-known/x402`,
-    agentCard: `${root}/.well-known/agent-card.json`,
+    ...(a2a && { agentCard: `${root}/.well-known/agent-card.json` }),
     openapi: `${root}/openapi.json`,
   }
 }

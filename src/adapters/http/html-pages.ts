@@ -1,5 +1,4 @@
 /** The pages for people who open an agent in a browser. Each is one document that runs nothing and loads nothing. */
-import { createHash } from 'node:crypto'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { examplesOf } from '../../domain/example-input.js'
 import type { Manifest, ManifestEndpoint } from '../../domain/manifest.js'
@@ -8,36 +7,23 @@ import { isPublicNetwork, publicNetworkOf } from '../../domain/network.js'
 import { shellWord } from '../../domain/strangers-text.js'
 import { windowShown } from '../../domain/subscription-terms.js'
 import { isRecord, type PaymentRequired } from '../../domain/x402.js'
-import type { Reply } from './route.js'
+import { type Html, html, page } from './html-document.js'
 
-/**
- * Whether a request asks for HTML before JSON, as a browser does that a person points at a URL. Programs send `Accept` without
- * `text/html`, or none.
- *
- * @see RFC 9110, section 12.5.1
- */
-export function prefersHtml(accept: string | undefined): boolean {
-  if (accept === undefined) return false
-  const html = weightOf('text/html', accept)
-  // What `*/*` weighs says nothing of JSON: browsers send it, too.
-  return html > 0 && html > weightOf('application/json', accept)
-}
-
-function weightOf(wanted: string, accept: string): number {
-  for (const entry of accept.split(',')) {
-    const [type, ...parameters] = entry.split(';').map(part => part.trim().toLowerCase())
-    if (type !== wanted) continue
-    const weight = parameters.find(parameter => parameter.startsWith('q='))
-    return weight === undefined ? 1 : Number(weight.slice(2)) || 0
-  }
-  return 0
+export interface LandingPageOptions {
+  /** For indexes: the page itself does not load it. */
+  readonly image: string | undefined
+  readonly hasCard: boolean
 }
 
 /**
  * What an agent sells, at which price, and how it is paid. `root` is the URL at which this page is, without its last slash: the
- * agent's documents are under it. `image` is for indexes: the page itself does not load it.
+ * agent's documents are under it.
  */
-export function landingPage(manifest: Manifest, root: string, image?: string): string {
+export function landingPage(
+  manifest: Manifest,
+  root: string,
+  { image, hasCard }: LandingPageOptions,
+): string {
   const { name, description, network, payTo, endpoints } = manifest
   const tags = { site_name: name, title: name, description, url: `${root}/`, type: 'website', image }
   const body = html`<h1>${name}</h1>
@@ -48,7 +34,7 @@ ${endpoints.length === 0 ? html`<p>None is listed.</p>` : endpoints.map(describe
 ${howToPay(exampleOf(manifest))}
 <h2>For programs</h2>
 <ul>
-${DOCUMENTS.map(([path, what]) => html`<li><a href="${root}${path}">${path}</a>: ${what}</li>`)}
+${DOCUMENTS.filter(([path]) => hasCard || path !== CARD).map(([path, what]) => html`<li><a href="${root}${path}">${path}</a>: ${what}</li>`)}
 </ul>
 <dl>
 <dt>Network</dt><dd>Algorand ${network}</dd>
@@ -57,11 +43,13 @@ ${DOCUMENTS.map(([path, what]) => html`<li><a href="${root}${path}">${path}</a>:
   return page(name, description, body, openGraph(tags))
 }
 
+const CARD = '/.well-known/agent-card.json'
+
 /** The paths of an agent's documents, and what each is. */
 const DOCUMENTS = [
   ['/.well-known/svc.json', 'the manifest, with the schema of every input'],
   ['/.well-known/x402', 'the list for indexes of x402'],
-  ['/.well-known/agent-card.json', 'the agent card, for A2A'],
+  [CARD, 'the agent card, for A2A'],
   ['/openapi.json', 'OpenAPI 3.1'],
 ] as const
 
@@ -159,88 +147,4 @@ function commandOf({ method, url, network, usd, body }: ShownCall): string {
   // Of any other network the payer has a definition, in a file of some name.
   const definition = isPublicNetwork(network) ? network : 'network.json'
   return `svc call ${shellWord(url)}${named}${sent} --max-price ${usd} --network ${definition}`
-}
-
-export function htmlReply(status: number, body: string, headers: readonly string[] = []): Reply {
-  return { status, headers: [...PAGE_HEADERS, ...headers], body }
-}
-
-function page(title: string, description: string, body: Html, head: readonly Html[] = []): string {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<meta name="description" content="${description}">
-${head}
-<style>${new Html(STYLE)}</style>
-</head>
-<body>
-<main>
-${body}
-</main>
-</body>
-</html>
-`.text
-}
-
-const STYLE = `
-:root { color-scheme: light dark; --line: #8886; --soft: #f2f2f2; --faint: #595959; --accent: #0b5cad }
-@media (prefers-color-scheme: dark) { :root { --soft: #2b2b2b; --faint: #b0b0b0; --accent: #7db8f5 } }
-body { margin: 0; background: Canvas; color: CanvasText; font: 16px/1.5 system-ui, sans-serif }
-main { max-width: 46rem; margin: 0 auto; padding: 2rem 1rem 4rem; overflow-wrap: anywhere }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .5rem }
-h2 { font-size: 1.15rem; margin: 2.5rem 0 .75rem }
-h3 { font-size: 1rem; margin: 0; font-family: ui-monospace, monospace }
-p { margin: .5rem 0 }
-a { color: var(--accent) }
-article { border: 1px solid var(--line); border-radius: .5rem; padding: .8rem 1rem; margin: .75rem 0 }
-article > header { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem }
-.price { font-weight: 600 }
-.faint, dt { color: var(--faint) }
-code { font: .875rem ui-monospace, monospace }
-pre { background: var(--soft); border-radius: .5rem; padding: .75rem 1rem; overflow-x: auto; overflow-wrap: normal }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: .75rem 0 }
-dd { margin: 0 }
-ul, ol { padding-left: 1.25rem }
-@media (max-width: 30rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .5rem } }
-`
-
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
-
-const PAGE_HEADERS: readonly string[] = [
-  ...['Content-Type', 'text/html; charset=utf-8'],
-  'Content-Security-Policy',
-  `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  ...['X-Content-Type-Options', 'nosniff'],
-  ...['Referrer-Policy', 'no-referrer'],
-]
-
-/** HTML with every value escaped: a value is text of a seller or of a caller, unless this template made it. */
-class Html {
-  constructor(readonly text: string) {}
-}
-
-type Value = string | number | undefined | Html | readonly Html[]
-
-/** An attribute must stand in double quotes: its value is escaped for nothing else. */
-function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
-  return new Html(parts.reduce((before, part, at) => before + written(values[at - 1]) + part))
-}
-
-function written(value: Value): string {
-  if (value === undefined) return ''
-  if (value instanceof Html) return value.text
-  if (typeof value === 'object') return value.map(({ text }) => text).join('')
-  return String(value).replace(/[&<>"']/g, character => ESCAPES[character]!)
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
 }

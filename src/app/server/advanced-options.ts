@@ -1,4 +1,5 @@
 /** The options that nearly no seller needs: their defaults are right for one whose callers, facilitator and machine are ordinary. */
+import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
 import { FACILITATOR_CONNECTIONS_MAX } from '../../adapters/facilitator/x402-facilitator.js'
 import { DEFAULT_EXT_BASE } from '../../domain/agent-card.js'
 import { shown } from '../../domain/errors.js'
@@ -16,6 +17,7 @@ import {
 import type { Clock } from '../../ports/clock.js'
 import type { CounterTerms } from '../../ports/counters.js'
 import { DEFAULT_TIMEOUTS, type Timeouts } from '../charge/charge-deps.js'
+import type { ManifestSigner } from '../manifest-signature.js'
 
 /** The options of {@link ServerOptions.advanced}. */
 export interface AdvancedOptions {
@@ -98,6 +100,8 @@ export interface AdvancedOptions {
   readonly cors?: boolean
   /** The base of the URIs of the agent card's extensions. @default 'https://svc.example' */
   readonly extBase?: string
+  /** Signs the manifest once, for readers who know the address. @default unsigned */
+  readonly signManifest?: ManifestSigner
   /** The clock, so that tests can control time. @default the system's */
   readonly clock?: Partial<Clock>
 }
@@ -117,6 +121,19 @@ const extBase: Option<string> = (given = DEFAULT_EXT_BASE) => {
   // Headers carry this value, and they allow no other characters. A check after a charge would be too late.
   if (typeof given === 'string' && URL.canParse(given) && /^[\x21-\x7e]+$/.test(given)) return given
   throw invalid(`extBase is an absolute URL in ASCII, not ${shown(given)}`)
+}
+
+const signManifest: Option<ManifestSigner | undefined> = given => {
+  if (given === undefined) return undefined
+  const { origin, address, sign } = given as ManifestSigner
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+    throw invalid(
+      `advanced.signManifest.origin is an origin such as 'https://agent.example', not ${shown(origin)}`,
+    )
+  }
+  if (!isValidAddress(address)) throw invalid('advanced.signManifest.address is not an Algorand address')
+  if (typeof sign !== 'function') throw invalid('advanced.signManifest.sign is not a function')
+  return given as ManifestSigner
 }
 
 const timeouts = Object.fromEntries(
@@ -139,5 +156,6 @@ export const ADVANCED_OPTIONS = {
   maxConnections: positive(4_096),
   cors: flag(true),
   extBase,
+  signManifest,
   clock: asGiven<Partial<Clock> | undefined>(),
 } satisfies Record<keyof AdvancedOptions, Option<unknown>>

@@ -25,18 +25,18 @@ const ORIGINS_MAX = 64
 const TEXT_LENGTH_MAX = 8_388_608
 
 export function documentsOf(
-  { agent, network, basePath, signManifest: signer, logger }: Settings,
+  { agent, network, basePath, doors, signManifest: signer, logger }: Settings,
   facilitatorUrl: string,
   clock: Pick<Clock, 'after'>,
 ): Documents {
   const x402 = manifestX402(network, facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
   const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))
-  const image = agent.iconUrl ?? agent.merchant?.logo
+  const shown = { image: agent.iconUrl ?? agent.merchant?.logo, hasCard: doors.a2a }
   const landingPages = new Map(
     ['', basePath].map(prefix => [
       prefix,
-      perOrigin(origin => landingPage(manifestAt(origin), origin + prefix, image)),
+      perOrigin(origin => landingPage(manifestAt(origin), origin + prefix, shown)),
     ]),
   )
   let signing: Promise<string> | undefined

@@ -45,6 +45,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const {
     agent,
     basePath,
+    doors,
     maxBodyBytes,
     maxTimeoutSeconds,
     logger,
@@ -141,16 +142,20 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     facilitatorUrl,
     extBase: settings.extBase,
     registry: settings.registry,
-    tools: mcp.toolNames,
+    tools: doors.mcp ? mcp.toolNames : undefined,
   })
   // A message may be as large as the largest input that it can carry.
   const messages = { ...mount, bodyBytesMax: settings.largestBodyBytes }
   const transports = [
-    ...CARD_PATHS.map(path => transportRoute(path, 'GET', card, messages)),
-    transportRoute(A2A_PATH, 'GET', descriptorTransport(agent), messages),
-    transportRoute(A2A_PATH, 'POST', a2aTransport({ ...protocols, endpoints: agent.endpoints }), messages),
-    transportRoute(MCP_PATH, 'POST', mcp, messages),
+    doors.a2a && [
+      ...CARD_PATHS.map(path => transportRoute(path, 'GET', card, messages)),
+      transportRoute(A2A_PATH, 'GET', descriptorTransport(agent), messages),
+      transportRoute(A2A_PATH, 'POST', a2aTransport({ ...protocols, endpoints: agent.endpoints }), messages),
+    ],
+    doors.mcp && transportRoute(MCP_PATH, 'POST', mcp, messages),
   ]
+    .filter(door => door !== false)
+    .flat()
   const condition = { agent, facilitators, deps, healthChecks: settings.healthChecks, journal }
   const free = freeRoutes({
     agent,
@@ -160,6 +165,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     metrics,
     runs,
     operationsHosts: settings.operationsHosts,
+    doors,
   }).concat(transports, audit.routes)
   const table = routeTable({
     ...mount,

@@ -1,6 +1,4 @@
 /** The options of `serve`, `createServer` and `createHandler`, and the table by which all are read, checked and counted. */
-import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
-import { shown } from '../../domain/errors.js'
 import type { Network, NetworkName } from '../../domain/network.js'
 import {
   asGiven,
@@ -21,7 +19,6 @@ import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Counters } from '../../ports/counters.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/tasks.js'
-import type { ManifestSigner } from '../manifest-signature.js'
 import { ADVANCED_OPTIONS, type AdvancedOptions } from './advanced-options.js'
 import { CHARGE_OPTIONS, type ChargeOptions } from './charge-options.js'
 import type { ShutdownReport } from './drain.js'
@@ -53,8 +50,24 @@ export interface ServerOptions extends RemoteOptions, ChargeOptions, ObserverOpt
    * @default none
    */
   readonly registry?: RegistryIdentity
-  /** Signs the manifest once, for readers who know the address. @default unsigned */
-  readonly signManifest?: ManifestSigner
+  /** Which routes beside the paid ones and discovery there are. What is `false` is not there, and no document names it. */
+  readonly doors?: {
+    /** Calls over A2A: `/a2a`, and the agent cards, which lead there. @default true */
+    readonly a2a?: boolean
+    /** Calls over MCP: `/mcp`. @default true */
+    readonly mcp?: boolean
+    /** `/metrics`. @default true */
+    readonly metrics?: boolean
+    /** `/_svc/runs`. @default true */
+    readonly runs?: boolean
+    /**
+     * `/`, `/health`, `/ready` and `/metrics` at these paths. `false` leaves the paths to the app that mounts this one, and puts ours
+     * under `/_svc`: `/_svc/health`.
+     *
+     * @default true
+     */
+    readonly root?: boolean
+  }
   /** What nearly no seller needs. */
   readonly advanced?: AdvancedOptions
 }
@@ -138,16 +151,8 @@ const REGISTRY = {
   validationApp: optional(positive()),
 } satisfies Record<keyof RegistryIdentity, Option<unknown>>
 
-const signManifest: Option<ManifestSigner | undefined> = given => {
-  if (given === undefined) return undefined
-  const { origin, address, sign } = given as ManifestSigner
-  if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-    throw invalid(`signManifest.origin is an origin such as 'https://agent.example', not ${shown(origin)}`)
-  }
-  if (!isValidAddress(address)) throw invalid('signManifest.address is not an Algorand address')
-  if (typeof sign !== 'function') throw invalid('signManifest.sign is not a function')
-  return given as ManifestSigner
-}
+const on = flag(true)
+const DOORS = { a2a: on, mcp: on, metrics: on, runs: on, root: on }
 
 export const DEFAULT_BODY_BYTES_MAX = 1_048_576
 
@@ -178,7 +183,7 @@ export const OPTIONS = {
   trustProxy: whole(0, 0),
   maxBodyBytes: positive(DEFAULT_BODY_BYTES_MAX),
   registry: group(REGISTRY),
-  signManifest,
+  doors: group(DOORS),
   shutdownTimeoutMs: positive(SHUTDOWN_TIMEOUT_DEFAULT_MS),
   clientAddress: callable<HandlerOptions['clientAddress']>(),
   port,

@@ -8,6 +8,7 @@ import type { EndpointSchema } from '../domain/endpoint-schemas.js'
 import { SvcError } from '../domain/errors.js'
 import { unnamedNetwork } from '../domain/network.js'
 import { SlowSchema } from '../ports/input-validator.js'
+import { withUpstream } from './forward.js'
 
 const validator = ajvValidator()
 
@@ -27,9 +28,11 @@ const validator = ajvValidator()
 export function defineEndpoint<
   const Input extends EndpointSchema | undefined = undefined,
   Type extends BodyType = 'json',
->(options: EndpointOptions<Input, Type>): EndpointDef {
+>(
+  options: EndpointOptions<Input, Type> & ({ readonly handler: unknown } | { readonly upstream: string }),
+): EndpointDef {
   return atStart(() => {
-    const def = endpoint<Input, Type>(options)
+    const def = endpoint<Input, Type>(withUpstream(options))
     checkSchemas(def)
     return def
   }, defineEndpoint)
@@ -52,7 +55,10 @@ export function defineEndpoint<
  */
 export function defineAgent(options: AgentOptions): AgentDef {
   return atStart(() => {
-    const def = agent({ ...options, network: options.network ?? unnamedNetwork(sandboxUrl()) })
+    const { endpoints, network = unnamedNetwork(sandboxUrl()) } = options
+    // A checked endpoint may have been copied with another upstream.
+    const forwarding = Array.isArray(endpoints) && { endpoints: endpoints.map(withUpstream) }
+    const def = agent({ ...options, network, ...forwarding })
     for (const checked of def.endpoints) checkSchemas(checked)
     return def
   }, defineAgent)

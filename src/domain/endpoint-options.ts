@@ -1,6 +1,7 @@
 /** Options of one endpoint, checked: its limits, when it will stop answering, and the names that it had. */
 import { SvcError, shown } from './errors.js'
 import { refuseUnknown } from './option-checks.js'
+import type { UpstreamOptions } from './upstream.js'
 
 /** The limits that one endpoint may set differently from its server. */
 export interface EndpointLimits extends PaidBy {
@@ -41,9 +42,9 @@ export const STREAM_TIMEOUT_MAX_MS = 3_600_000
 /** @throws SvcError `invalid_endpoint` */
 export function limitsOf(
   name: string,
-  options: EndpointLimits & { readonly subscription?: unknown },
+  options: EndpointLimits & UpstreamOptions & { readonly subscription?: unknown },
 ): EndpointLimits {
-  const { maxBodyBytes, rateLimit, stream, streamTimeout } = options
+  const { maxBodyBytes, rateLimit, stream, streamTimeout, upstream } = options
   const refuse = (why: string): never => {
     throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
   }
@@ -55,8 +56,8 @@ export function limitsOf(
   if (streamTimeout !== undefined && !(isCount(streamTimeout) && streamTimeout <= STREAM_TIMEOUT_MAX_MS)) {
     refuse(`streamTimeout is 1 to ${STREAM_TIMEOUT_MAX_MS} milliseconds, not ${shown(streamTimeout)}`)
   }
-  if (streamTimeout !== undefined && stream !== true)
-    refuse('streamTimeout is for endpoints with stream: true')
+  const mayStream = stream ?? upstream !== undefined
+  if (streamTimeout !== undefined && !mayStream) refuse('streamTimeout is for endpoints with stream: true')
   if (rateLimit) {
     refuseUnknown(rateLimit, ['perMinute', 'per'], 'rateLimit', refuse)
     const { perMinute, per = 'payer' } = rateLimit
@@ -66,7 +67,8 @@ export function limitsOf(
   return {
     ...checkedPaidBy(options, refuse),
     ...(maxBodyBytes !== undefined && { maxBodyBytes }),
-    ...(stream && { stream, ...(streamTimeout !== undefined && { streamTimeout }) }),
+    ...((stream || (upstream !== undefined && stream === false)) && { stream }),
+    ...(streamTimeout !== undefined && { streamTimeout }),
     ...(rateLimit !== undefined && { rateLimit: rateLimit && Object.freeze({ ...rateLimit }) }),
   }
 }

@@ -15,6 +15,7 @@ import { refuseUnknown } from './option-checks.js'
 import { checkedMethods, checkedPath, type Method, pathOfEndpoint } from './path-pattern.js'
 import { type QuoteExtra, quoteExtra } from './quote-fields.js'
 import { checkSubscription, type Subscription } from './subscription-terms.js'
+import { type UpstreamOptions, upstreamOf } from './upstream.js'
 
 export type { BodyOf, JSONSchema } from './endpoint-schemas.js'
 export type {
@@ -34,17 +35,15 @@ export type { Method, PathParams } from './path-pattern.js'
 export interface EndpointOptions<
   Input extends EndpointSchema | undefined = undefined,
   Type extends BodyType = 'json',
-> extends EndpointLimits {
+> extends EndpointLimits,
+    UpstreamOptions {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
   readonly name: string
   /** Its earlier names, the first one first: what was sold under that one stays (windows, kept answers, tasks). @default none */
   readonly formerly?: readonly string[]
   /** One line that tells other agents what it does; a quote has its first 500 characters. @default '' */
   readonly description?: string
-  /**
-   * The price in USD, `$0.01` or `0.01`, or a cheap, deterministic function of the request. Set either `price` or
-   * `subscription`.
-   */
+  /** The price in USD, `$0.01` or `0.01`, or a cheap, deterministic function of the request. Set it or `subscription`. */
   readonly price?: string | PriceFunction<NoInfer<ReadBody<Input, Type>>>
   /** Sells windows instead of calls. Set either `price` or `subscription`. */
   readonly subscription?: Subscription
@@ -105,12 +104,12 @@ export interface EndpointOptions<
   readonly deprecated?: Date | string
   /** When this endpoint is expected to stop, not before `deprecated`. Every answer says so (RFC 8594). */
   readonly sunset?: Date | string
-  /** Does the work, for a verified payment or in a window that was bought. A failure is not charged. */
-  readonly handler: Handler<NoInfer<ReadBody<Input, Type>>>
+  /** Does the work, for a verified payment or in a window. A failure is not charged. Set either `handler` or `upstream`. */
+  readonly handler?: Handler<NoInfer<ReadBody<Input, Type>>>
 }
 
 /** A checked endpoint, with its defaults filled in; see {@link EndpointOptions}. */
-export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas {
+export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas, UpstreamOptions {
   /** The URL segment and the discovery name. */
   readonly name: string
   /** The names that it had before; absent where it had no other. */
@@ -163,7 +162,8 @@ const NAMES: readonly (keyof EndpointOptions | keyof EndpointDef)[] = [
   ...(['name', 'description', 'price', 'subscription', 'amount', 'priceHint', 'method', 'bodyType'] as const),
   ...(['input', 'inputSchema', 'allowSlowInput', 'output', 'outputSchema', 'timeout', 'listed'] as const),
   ...(['tags', 'extra', 'deprecated', 'sunset', 'maxBodyBytes', 'rateLimit', 'stream'] as const),
-  ...(['streamTimeout', 'handler', 'formerly', 'methods', 'path', 'balance', 'only'] as const),
+  ...(['streamTimeout', 'handler', 'formerly', 'methods', 'path', 'balance', 'only', 'upstream'] as const),
+  'sellRedirects',
 ]
 
 /**
@@ -243,6 +243,7 @@ export function endpoint<
     ...(extra && { extra }),
     ...lifecycleOf(name, options),
     ...limitsOf(name, options),
+    ...upstreamOf(options, refuse),
     handler: handler as Handler<never>,
   })
 }

@@ -20,6 +20,21 @@ export interface AnswerStream {
   readonly cut: AbortSignal
 }
 
+/** An opened stream. Whoever has it reads it to its end, or ends it. */
+export interface StreamSource {
+  next(): Promise<{ readonly done: boolean; readonly bytes?: Uint8Array }>
+  /** Lets the source go, whatever it is doing. May be called again. */
+  end(): void
+}
+
+/** What a handler of ours returns: an answer that another server gave, and its body where that is a stream. */
+export class ForwardedAnswer {
+  constructor(
+    readonly answer: Answer,
+    readonly source?: StreamSource,
+  ) {}
+}
+
 /** How many bytes the body takes to send or to keep. */
 export function bodyBytes({ body }: Answer): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength

@@ -21,6 +21,8 @@ export interface Target {
   /** As it was sent, below the base path. */
   readonly path: string
   readonly params: PathParams
+  /** The query as it was sent, with its `?`, for an upstream; absent where no request has one. */
+  readonly search?: string
 }
 
 /** What has a path: an endpoint, or its entry in a manifest. */
@@ -137,7 +139,7 @@ export function pathProblem(path: string): string | undefined {
   if (/%(?:2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])/i.test(path))
     return 'has a letter, a digit or one of - . _ ~ percent-encoded'
   if (path.includes('//')) return 'has an empty segment'
-  if (/\/\.{1,2}(?:\/|$)/.test(path)) return 'has a segment . or ..'
+  if (/\/\.{1,2}(?:[/;]|$)/.test(path)) return 'has a segment . or ..'
   try {
     decodeURIComponent(path)
   } catch {

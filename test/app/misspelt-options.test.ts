@@ -11,7 +11,6 @@ import {
   createServer,
   defineAgent,
   defineEndpoint,
-  type EndpointOptions,
   findInBazaar,
   listBazaar,
   listWholeBazaar,
@@ -37,7 +36,7 @@ const AGENT = {
   endpoints: [defineEndpoint(ENDPOINT)],
 } as const
 
-const define = (more: object) => defineEndpoint({ ...ENDPOINT, ...more } as EndpointOptions)
+const define = (more: object) => defineEndpoint({ ...ENDPOINT, ...more } as never)
 const selling = (window: object) =>
   defineEndpoint({
     name: 'feed',

@@ -7,7 +7,7 @@ import { htmlReply, prefersHtml } from './html-document.js'
 import { quotePage } from './html-pages.js'
 import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
 import { presentsPayment, type RequestOptions, readBody, readRequest } from './read-request.js'
-import { type HostRequest, methodNotAllowed, type Reply, type Route } from './route.js'
+import { type HostRequest, HttpError, methodNotAllowed, type Reply, type Route } from './route.js'
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge
@@ -42,7 +42,8 @@ export function paidRoute(
   const own = [...UNCACHED, ...deprecationHeaders(def)]
   const taken = new Set(own.map(name => name.toLowerCase()))
   const headers = shared.concat(own)
-  const called = async (request: HostRequest, target: Target) => {
+  const called = async (request: HostRequest, asked: Target) => {
+    const target = def.upstream === undefined ? asked : forwardable(request, asked)
     const share = options.bodies.open()
     try {
       const body = await readBody(request, how, share)
@@ -73,6 +74,35 @@ export function paidRoute(
       },
     }),
   }
+}
+
+/** More than these are not read for the price, and would reach the upstream. */
+const QUERY_FIELDS_MAX = 1_000
+
+/** @throws HttpError for what no upstream may be asked for */
+function forwardable({ target: sent, headers }: HostRequest, target: Target): Target {
+  if (headers.upgrade !== undefined && /websocket/i.test(headers.upgrade))
+    throw new HttpError(
+      501,
+      'websocket_not_sold',
+      'WebSockets are not sold here: send a request. You were not charged.',
+    )
+  // A server that decodes twice reads a slash where this one reads `%2F`.
+  if (/%25[0-9a-f]{2}/i.test(target.path))
+    throw new HttpError(
+      400,
+      'invalid_path',
+      'The path has a part that is percent-encoded twice. You were not charged.',
+    )
+  const mark = sent.indexOf('?')
+  const search = mark === -1 ? '' : sent.slice(mark)
+  if (search.includes('#') || search.split('&').length > QUERY_FIELDS_MAX)
+    throw new HttpError(
+      400,
+      'invalid_query',
+      `The query has a # or more than ${QUERY_FIELDS_MAX} fields. You were not charged.`,
+    )
+  return { ...target, search }
 }
 
 /** A person who opens the address in a browser gets a page instead of the empty object. */

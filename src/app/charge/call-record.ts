@@ -2,7 +2,7 @@
  * The record of one call, in parts: each is made at birth with all of its fields, so that all calls have one shape, and says which
  * effects write it. It lives as long as the walk.
  */
-import type { Answer } from '../../domain/handler-answer.js'
+import type { Answer, StreamSource } from '../../domain/handler-answer.js'
 import { ownTarget } from '../../domain/path-pattern.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import type { EndedCall, LoggedEntry } from '../../ports/call-observer.js'
@@ -10,7 +10,7 @@ import type { ChargeRequest, Problem } from '../../ports/charge.js'
 import type { Hold, Recorded } from '../../ports/charge-store.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
-import type { StreamEnd, StreamSource } from './render-stream.js'
+import type { StreamEnd } from './render-stream.js'
 
 export interface Call {
   readonly id: string

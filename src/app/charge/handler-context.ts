@@ -3,6 +3,7 @@ import type { HandlerContext } from '../../domain/endpoint.js'
 import { shown } from '../../domain/errors.js'
 import { costInBaseUnits, formatUsd, parseBaseUnits, usdNumber } from '../../domain/money.js'
 import { cutText } from '../../domain/strangers-text.js'
+import type { ChargeRequest } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
@@ -32,6 +33,12 @@ export class Cancellation {
 }
 
 const CANCELLATION = Symbol('cancellation')
+const REQUEST = Symbol('request')
+
+/** What a context was made of, for handlers of our own. */
+export function requestOf(context: HandlerContext): ChargeRequest {
+  return (context as HandlerContext & { [REQUEST]: ChargeRequest })[REQUEST]
+}
 
 /**
  * One descriptor for all contexts: a getter in each literal would give each context its own shape, which V8 keeps
@@ -68,6 +75,7 @@ export function contextOf(deps: ChargeDeps, call: Call, cancellation: Cancellati
     idempotencyKey: call.holds.key ?? request.idempotencyKey,
     traceId: call.traceId,
     [CANCELLATION]: cancellation,
+    [REQUEST]: request,
   }
   return Object.defineProperty(context, 'signal', LAZY_SIGNAL) as typeof context & { signal: AbortSignal }
 }

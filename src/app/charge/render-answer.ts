@@ -4,28 +4,13 @@ import { types } from 'node:util'
 import type { Answer } from '../../domain/handler-answer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
 
+type AnswerHead = Pick<Answer, 'headers' | 'cookies'>
+
 const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=utf-8' })
 
 /** Headers of a handler's `Response` that belong to the connection, or to this server. */
-const NOT_THEIRS: ReadonlySet<string> = new Set([
-  'access-control-allow-origin',
-  'access-control-expose-headers',
-  'connection',
-  'content-length',
-  'date',
-  'idempotency-replayed',
-  'keep-alive',
-  'payment-required',
-  'payment-response',
-  'traceparent',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'x-payment-response',
-  'x-svc-subscription',
-  'x-svc-subscription-expires',
-  'x-svc-subscription-remaining',
-])
+const NOT_THEIRS =
+  /^(?:payment-|x-svc-|x-payment-response$|idempotency-replayed$|access-control-(?:allow-origin|expose-headers)$|connection$|content-length$|date$|keep-alive$|traceparent$|trailer$|transfer-encoding$|upgrade$)/
 
 const BYTES = 'application/octet-stream'
 
@@ -91,18 +76,23 @@ async function renderResponse(response: Response): Promise<Answer> {
  * @throws Error for what HTTP cannot carry (`Response.error()`, a control character in a header). Then the answer
  * counts as not delivered.
  */
-export function headersOfResponse(response: Response): Pick<Answer, 'headers' | 'cookies'> {
+export function headersOfResponse(response: Response): AnswerHead {
   if (response.bodyUsed) throw new NoAnswer('a Response whose body was read already')
   if (response.status < 200 || response.status > 599) {
     throw new RangeError(`a Response of status ${response.status} cannot be sent`)
   }
+  // fetch() has already decoded its answer. Sending its `content-encoding` makes the bytes unreadable.
+  const isDecoded = response.type !== 'default'
+  return renderHead([...response.headers].filter(([name]) => !isDecoded || name !== 'content-encoding'))
+}
+
+/** @throws Error for what HTTP cannot carry, and NoAnswer for more than callers can read */
+export function renderHead(pairs: Iterable<readonly [name: string, value: string]>): AnswerHead {
   const headers: Record<string, string> = {}
   const cookies: string[] = []
   let bytes = 0
-  for (const [name, value] of response.headers) {
-    if (NOT_THEIRS.has(name)) continue
-    // fetch() has already decoded its answer. Sending its `content-encoding` makes the bytes unreadable.
-    if (name === 'content-encoding' && response.type !== 'default') continue
+  for (const [name, value] of pairs) {
+    if (NOT_THEIRS.test(name)) continue
     validateHeaderValue(name, value)
     bytes += name.length + value.length + HEADER_FRAMING_BYTES
     if (name === 'set-cookie') cookies.push(value)

@@ -3,17 +3,10 @@
  * was read before, is no answer.
  */
 import { Readable } from 'node:stream'
-import type { Answer } from '../../domain/handler-answer.js'
+import type { Answer, StreamSource } from '../../domain/handler-answer.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
 import { headersOfResponse, NoAnswer } from './render-answer.js'
-
-/** An opened stream. Whoever has it reads it to its end, or ends it. */
-export interface StreamSource {
-  next(): Promise<{ readonly done: boolean; readonly bytes?: Uint8Array }>
-  /** Lets the source go, whatever it is doing. May be called again. */
-  end(): void
-}
 
 /** How a stream ended. */
 export interface StreamEnd {

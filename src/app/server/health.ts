@@ -1,5 +1,6 @@
 /** Whether the process is healthy (`/health`), and whether it can accept calls now (`/ready`). */
 import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
+import { listensAt } from '../../adapters/outbound/upstream-exchange.js'
 import type { AgentDef } from '../../domain/agent.js'
 import type { Hold } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
@@ -64,12 +65,16 @@ const REASONS = {
   facilitator_unavailable: 'The facilitator has not answered anything yet.',
   payments_unreadable: 'The code that reads payments could not be loaded. Restart the process.',
   wrong_network: 'The Algorand node is of another network, so no settlement could be proven.',
+  upstream_unavailable: 'A server that this one forwards paid calls to does not take connections.',
 } as const
 
 type Reason = keyof typeof REASONS
 
 export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
   const sells = agent.endpoints.some(({ subscription }) => subscription !== undefined)
+  const upstreams = new Set(
+    agent.endpoints.flatMap(({ upstream = [] }) => [upstream].flat().map(url => new URL(url).origin)),
+  )
   const questions: Readonly<Record<Reason, HealthCheck>> = {
     shutting_down: () => !deps.stop.draining(),
     store_unavailable: takesWrites(deps),
@@ -81,6 +86,10 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
     payments_unreadable: deps.reader,
     // A node that only does not answer counts as no node: calls continue without it.
     wrong_network: () => deps.chain.status() !== 'wrongNetwork',
+    upstream_unavailable: async () => {
+      const there = await Promise.all([...upstreams].map(origin => listensAt(origin, CHECK_TIMEOUT_MS)))
+      return there.every(isThere => isThere)
+    },
   }
   const ask = namedChecks(questions, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
   return async (): Promise<HealthReport> => {

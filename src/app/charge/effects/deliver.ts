@@ -1,12 +1,12 @@
 import type { Handler } from '../../../domain/endpoint.js'
 import { shown } from '../../../domain/errors.js'
-import type { Answer } from '../../../domain/handler-answer.js'
+import { type Answer, ForwardedAnswer } from '../../../domain/handler-answer.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
 import { Cancellation, contextOf } from '../handler-context.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'
 import { NoAnswer, render } from '../render-answer.js'
-import { COLLECTED_BYTES_MAX, collected, renderStream } from '../render-stream.js'
+import { COLLECTED_BYTES_MAX, collected, type RenderedStream, renderStream } from '../render-stream.js'
 import { discardStream } from '../send-stream.js'
 import { handlerFailed } from '../tell-observers.js'
 
@@ -98,7 +98,13 @@ async function answer(
 
 /** A stream is opened now, and read when it is charged for. */
 function renderFor(call: Call, returned: unknown, cancellation: Cancellation): Answer | Promise<Answer> {
-  const streamed = call.endpoint.def.stream ? renderStream(returned) : undefined
+  const isForwarded = returned instanceof ForwardedAnswer
+  if (isForwarded && returned.source === undefined) return returned.answer
+  const streamed = isForwarded
+    ? (returned as RenderedStream)
+    : call.endpoint.def.stream
+      ? renderStream(returned)
+      : undefined
   if (streamed === undefined) return render(returned)
   if (!call.request.streams) return collected(streamed, cancellation.signal, COLLECTED_BYTES_MAX)
   call.handled.source = streamed.source

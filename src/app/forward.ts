@@ -1,0 +1,126 @@
+/** Forwards a request to a server behind this one, and makes an answer of what comes back: what is behind `upstream` and `free`. */
+import { exchangeWithUpstream } from '../adapters/outbound/upstream-exchange.js'
+import { type BodyType, MEDIA_TYPE } from '../domain/body-type.js'
+import type { EndpointDef, Handler, Method } from '../domain/endpoint.js'
+import type { EndpointLimits } from '../domain/endpoint-options.js'
+import { SvcError } from '../domain/errors.js'
+import { ForwardedAnswer } from '../domain/handler-answer.js'
+import {
+  type ForwardedRequest,
+  headersFromUpstream,
+  headersToUpstream,
+  isStreamedType,
+  type UpstreamOptions,
+  type UpstreamUrl,
+  upstreamUrl,
+} from '../domain/upstream.js'
+import { NO_ADDRESS } from '../ports/charge.js'
+import { requestOf } from './charge/handler-context.js'
+import { renderHead } from './charge/render-answer.js'
+import { COLLECTED_BYTES_MAX } from './charge/render-stream.js'
+
+interface Options extends UpstreamOptions, EndpointLimits, Pick<EndpointDef, 'name' | 'methods' | 'input'> {
+  readonly method?: Method
+  readonly bodyType?: BodyType
+}
+
+/** Handlers that were made here. A checked endpoint has its upstream and its handler. */
+const made = new WeakSet<object>()
+
+/** The endpoint with the handler that its upstream needs; any other as it is. Its checks come later, so that nothing is certain of it. */
+export function withUpstream<Given extends object>(given: Given): Given {
+  const options = given as Options & { readonly handler?: Handler }
+  const { name, upstream, input, method = 'POST', methods = method, handler } = options
+  if (upstream === undefined) return given
+  const refuse = (why: string): never => {
+    throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
+  }
+  if (handler !== undefined && !made.has(handler)) refuse('give one of handler and upstream')
+  const isGet = [methods].flat().every(each => each === 'GET')
+  const { bodyType = input === undefined && !isGet ? 'bytes' : 'json' } = options
+  const own = upstreamHandler({ ...options, bodyType }, refuse)
+  made.add(own)
+  return { ...given, bodyType, handler: own }
+}
+
+function upstreamHandler(
+  { upstream, stream, sellRedirects, bodyType = 'json' }: Options,
+  refuse: (why: string) => never,
+): Handler {
+  const send = forwarder(upstreamUrl(upstream, refuse), {
+    isSold: status => status !== 206 && status !== 304 && (sellRedirects === true || status < 300),
+    isStream: (status, type) => status < 400 && (stream ?? isStreamedType(type)),
+  })
+  return context => {
+    const { payment, idempotencyKey, signal, query } = context
+    const { target, headers, clientAddress, baseUrl } = requestOf(context)
+    const { method, path, search } = target!
+    const isGet = method === 'GET'
+    // A message of another protocol has no query of its own, and its headers are not about this request.
+    const isMessage = search === undefined
+    const asked = isMessage && isGet ? `?${new URLSearchParams(query as Record<string, string>)}` : search
+    // What was checked is what is sent: a body may be read in two ways.
+    const body = bodyType === 'json' && !isGet ? JSON.stringify(context.body) : context.body
+    const typed = isMessage || bodyType === 'json' ? { 'content-type': MEDIA_TYPE[bodyType] } : undefined
+    return send({
+      method,
+      target: path + (asked ?? ''),
+      headers: isMessage ? { ...typed, accept: '*/*' } : typed && !isGet ? { ...headers, ...typed } : headers,
+      body: isGet ? null : (body as Uint8Array | string),
+      baseUrl,
+      clientAddress: clientAddress === NO_ADDRESS ? undefined : clientAddress,
+      payer: payment.payer,
+      txId: payment.txId,
+      idempotencyKey,
+      signal,
+    })
+  }
+}
+
+export interface SentRequest extends ForwardedRequest {
+  readonly body: Uint8Array | string | null
+  readonly signal: AbortSignal
+}
+
+/** What passes back. Without a rule everything does, and every body as it comes. */
+interface Rules {
+  isSold?(status: number): boolean
+  isStream?(status: number, type: unknown): boolean
+}
+
+export function forwarder(
+  { origin, target: ownTarget }: UpstreamUrl,
+  { isSold, isStream = () => true }: Rules = {},
+) {
+  return async ({ body, signal, ...request }: SentRequest): Promise<ForwardedAnswer> => {
+    const exchange = exchangeWithUpstream({
+      origin,
+      path: ownTarget ?? request.target,
+      method: request.method,
+      headers: headersToUpstream(request, isSold !== undefined),
+      body: body !== null && body.length > 0 ? body : null,
+      bytesMax: COLLECTED_BYTES_MAX,
+      isStream: (status, headers) => isStream(status, headers['content-type']),
+    })
+    const cancel = () => exchange.cancel()
+    if (signal.aborted) cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    try {
+      const { status, headers, body: received } = await exchange.reply
+      // A stock client would pay that quote, and take it for this server's.
+      if (status === 402) throw notSold('asks to be paid itself (402)')
+      if (status < 400 && isSold?.(status) === false)
+        throw notSold(`answered with ${status}, which is not sold`)
+      const head = { status, ...renderHead(headersFromUpstream(headers)) }
+      if (received instanceof Uint8Array) return new ForwardedAnswer({ ...head, body: received })
+      return new ForwardedAnswer({ ...head, body: '' }, received)
+    } catch (cause) {
+      cancel()
+      throw cause
+    }
+  }
+}
+
+function notSold(why: string): SvcError {
+  return new SvcError(`The server behind this one ${why}. You were not charged.`, 'upstream_not_sold', 502)
+}

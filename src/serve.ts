@@ -3,6 +3,7 @@
  */
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+/** @ts-ignore: for who compiles without the optional peer @types/koa */
 import type Koa from 'koa'
 import { endingInOneLine } from '#platform'
 import { answerUnparsableRequests } from './adapters/http/koa-app.js'

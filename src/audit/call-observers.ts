@@ -4,7 +4,7 @@ import type { Settings } from '../app/server/settings-from-options.js'
 import { chargeTable } from '../domain/machines/charge.machine.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { CallObserver } from '../ports/call-observer.js'
-import { callSpans } from './call-spans.js'
+import { loadOnce } from '../ports/load-once.js'
 import { type Journal, journal } from './journal/journal-writer.js'
 import { auditRoutes } from './page/audit-routes.js'
 import { auditPage } from './page/page.js'
@@ -13,6 +13,10 @@ import { settlementWebhook } from './webhook/settlement-webhook.js'
 
 /** Added to the time that calls have to drain. */
 const WEBHOOK_GRACE_MS = 5_000
+
+/** Where all copies of OpenTelemetry's API 1.x meet. An SDK registers a `trace` in it. */
+const TRACING = Symbol.for('opentelemetry.js.api.1')
+const spans = loadOnce(async () => (await import('./call-spans.js')).callSpans())
 
 /** @throws SvcError `invalid_options` for a webhook that cannot be delivered */
 export function auditOf(settings: Settings): Audit {
@@ -45,10 +49,17 @@ export function auditOf(settings: Settings): Audit {
     ended: call => file?.ended(call),
     streaming: call => file?.streaming?.(call),
   }
+  const toSpans: CallObserver = {
+    ended(call) {
+      if ((globalThis as { [TRACING]?: { trace?: unknown } })[TRACING]?.trace === undefined) return
+      // The active context comes along with the promise.
+      spans()
+        .then(observer => observer.ended(call))
+        .catch(err => logger.error({ err }, 'a call has no span'))
+    },
+  }
   return {
-    callObservers: [...webhooks, feed, kept && toFile, callSpans()].filter(
-      observer => observer !== undefined,
-    ),
+    callObservers: [...webhooks, feed, kept && toFile, toSpans].filter(observer => observer !== undefined),
     ...(kept && { journal: () => file?.condition() }),
     openJournal() {
       if (kept) file = journal({ path: kept.path, bytesMax: kept.maxBytes, header, logger })

@@ -1,4 +1,5 @@
 /** Plugs a facilitator, the list of resources, a rate limit and metrics into its REST. */
+/** @ts-ignore: for who compiles without the optional peer @types/koa */
 import type Koa from 'koa'
 import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
 import { memoryCounters } from '../adapters/memory/counters.js'

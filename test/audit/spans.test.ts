@@ -88,6 +88,8 @@ describe('over HTTP', () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const headers = (flags: string) => ({ traceparent: `00-${traceId}-b7ad6b7169203331-${flags}` })
     await pay(seller, `${seller.url}/work`, { body: {}, headers: headers('01') })
+    // The quote and the call. The API is loaded with the first call that ends.
+    await expect.poll(() => exporter.getFinishedSpans()).toHaveLength(2)
     const span = exporter.getFinishedSpans().at(-1)!
     expect(span.spanContext().traceId).toBe(traceId)
     expect(span.parentSpanContext).toMatchObject({ spanId: 'b7ad6b7169203331', isRemote: true })

@@ -49,7 +49,7 @@ async function loadedBy(door: string) {
   return { modules: urls.length, own, packages: new Set(packages) }
 }
 
-it('a client loads few modules: ours, and four small packages', async () => {
+it('a client loads few modules: ours, and four small packages, so neither Koa nor Redis nor MCP', async () => {
   const { modules, packages } = await loadedBy('@svc/sdk/client')
   expect([...packages].filter(Boolean).sort()).toEqual([
     '@scure/base',
@@ -57,18 +57,26 @@ it('a client loads few modules: ours, and four small packages', async () => {
     'eventsource-parser',
     'lru-cache',
   ])
-  // They are 102.
-  expect(modules).toBeLessThan(110)
+  // They are 76.
+  expect(modules).toBeLessThan(84)
 })
 
 it('a server loads what reads payments, and what asks nodes and facilitators, when it needs them', async () => {
   const { modules, own, packages } = await loadedBy('@svc/sdk')
   expect(packages).toContain('koa')
-  for (const late of ['algosdk', 'undici', 'ioredis', '@modelcontextprotocol/server'])
-    expect(packages).not.toContain(late)
-  // They are 602, and 324.
-  expect(modules).toBeLessThan(620)
-  expect(own).toBeLessThan(335)
+  const late = [
+    'algosdk',
+    'undici',
+    'ioredis',
+    '@modelcontextprotocol/server',
+    'prom-client',
+    '@opentelemetry/api',
+    'cockatiel',
+  ]
+  expect([...packages].filter(name => late.includes(name!))).toEqual([])
+  // They are 391, and 225.
+  expect(modules).toBeLessThan(410)
+  expect(own).toBeLessThan(235)
 })
 
 const AGENT = `

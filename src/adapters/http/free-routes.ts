@@ -23,7 +23,7 @@ export interface FreeRoutesOptions {
   }
   health(): Promise<Condition>
   readiness(): Promise<Condition>
-  readonly metrics: { readonly contentType: string; text(): Promise<string> }
+  readonly metrics: { text(): Promise<string> }
   readonly runs: Runs
   /** Public names under which metrics and runs are answered. */
   readonly operationsHosts: ReadonlySet<string>
@@ -62,7 +62,11 @@ export function freeRoutes(options: FreeRoutesOptions): readonly FreeRoute[] {
     get(`${at}/ready`, async () => tell(await options.readiness())),
     doors.metrics &&
       privateRoute(`${at}/metrics`, readers, async () => {
-        return { status: 200, headers: ['Content-Type', metrics.contentType], body: await metrics.text() }
+        return {
+          status: 200,
+          headers: ['Content-Type', 'text/plain; version=0.0.4; charset=utf-8'],
+          body: await metrics.text(),
+        }
       }),
     doors.runs && privateRoute('/_svc/runs', readers, () => jsonReply(200, runs.list().map(run))),
   ].filter(route => route !== false)

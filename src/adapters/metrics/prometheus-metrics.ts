@@ -5,7 +5,6 @@ import { usdNumber } from '../../domain/money.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 
 export interface Metrics extends CallObserver {
-  readonly contentType: string
   /** The text that Prometheus reads: our metrics, then Node's. */
   text(): Promise<string>
 }
@@ -52,30 +51,26 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
     buckets: DURATION_BUCKETS,
     registers,
   })
-  const settled = new Counter({
-    name: 'svc_settled_total',
-    help: 'Payments that landed: settled by their call, or found landed by a later one.',
-    registers,
-  })
-  const settledUsd = new Counter({
-    name: 'svc_settled_usd_total',
-    help: 'What these payments moved, in US dollars; for dashboards, not for accounting.',
-    registers,
-  })
-  const brokenStreams = new Counter({
-    name: 'svc_stream_broken_total',
-    help: 'Streams that were charged, or covered by a window, and whose callers did not get all of them.',
-    registers,
-  })
-  const mismatches = new Counter({
-    name: 'svc_settlement_mismatch_total',
-    help: 'Settlements in which the facilitator named another transaction, network or payer than was asked for.',
-    registers,
-  })
+  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+  const settled = counter(
+    'svc_settled_total',
+    'Payments that landed: settled by their call, or found landed by a later one.',
+  )
+  const settledUsd = counter(
+    'svc_settled_usd_total',
+    'What these payments moved, in US dollars; for dashboards, not for accounting.',
+  )
+  const brokenStreams = counter(
+    'svc_stream_broken_total',
+    'Streams that were charged, or covered by a window, and whose callers did not get all of them.',
+  )
+  const mismatches = counter(
+    'svc_settlement_mismatch_total',
+    'Settlements in which the facilitator named another transaction, network or payer than was asked for.',
+  )
   if (journal) journalMetrics(journal, registers)
   const bookings = recentBookings()
   return {
-    contentType: registry.contentType,
     ended(call: EndedCall) {
       const { endpoint, status, ms, amount, mismatch, streamBroken } = call
       const counts = ended.get(endpoint) ?? new Map<number, number>()

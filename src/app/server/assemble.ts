@@ -14,10 +14,11 @@ import { memoryCounters } from '../../adapters/memory/counters.js'
 import { memoryRuns } from '../../adapters/memory/recent-runs.js'
 import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
-import { prometheusMetrics } from '../../adapters/metrics/prometheus-metrics.js'
+import type { Metrics, MetricsSources } from '../../adapters/metrics/prometheus-metrics.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
 import { firstName } from '../../domain/endpoint-options.js'
 import { methodsOf, pathOfEndpoint } from '../../domain/path-pattern.js'
+import { loadOnce } from '../../ports/load-once.js'
 import { silentLogger } from '../../ports/logger.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
@@ -59,7 +60,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const audit = around.audit(settings)
   const { journal } = audit
   const runs = stores.runs ?? memoryRuns(settings.runsCapacity)
-  const metrics = prometheusMetrics({ inFlight: drain.count, journal })
+  const metrics = metricsWhenUsed({ inFlight: drain.count, journal })
   const logged = logger === silentLogger ? [] : [requestLog(logger)]
   const callObservers = [runs, metrics, ...logged, ...audit.callObservers]
   const onDecided = (txId: string, landed: boolean) =>
@@ -195,5 +196,27 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     },
     endStreams: audit.endStreams,
     closeObservers: audit.close,
+  }
+}
+
+/** Prometheus' library is loaded with the first call that ends, or the first reading. */
+function metricsWhenUsed(sources: MetricsSources): Metrics {
+  let made: Metrics | undefined
+  const metrics = loadOnce(async () => {
+    const { prometheusMetrics } = await import('../../adapters/metrics/prometheus-metrics.js')
+    made = prometheusMetrics(sources)
+    return made
+  })
+  return {
+    ended(call) {
+      if (made) made.ended(call)
+      // A failure is told to whoever reads the metrics.
+      else
+        metrics().then(
+          loaded => loaded.ended(call),
+          () => {},
+        )
+    },
+    text: async () => (await metrics()).text(),
   }
 }

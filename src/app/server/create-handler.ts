@@ -1,6 +1,7 @@
 /** One agent for every host: Node, Koa and Express, and runtimes and frameworks with `fetch`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+/** @ts-ignore: for who compiles without the optional peer @types/koa */
 import type Koa from 'koa'
 import { fetchHandler } from '../../adapters/http/fetch-handler.js'
 import { koaHost } from '../../adapters/http/koa-app.js'

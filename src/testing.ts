@@ -12,6 +12,7 @@
  * chargeStoreContract({ describe, expect, it }, 'on PostgreSQL', make)
  */
 export {
+  balancesContract,
   boundedChargeStoreContract,
   type ChargeStoreHarness,
   chargeStoreContract,

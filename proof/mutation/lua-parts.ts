@@ -11,6 +11,7 @@ import {
   RESERVE,
   SETTLE,
 } from '../../src/adapters/redis/lua/spend-ledger.js'
+import { DROP, LOOK, SELL, UNITS } from '../../src/adapters/redis/lua/units.js'
 import { TIME_READ } from '../../test/support/redis-virtual.js'
 
 /**
@@ -19,12 +20,21 @@ import { TIME_READ } from '../../test/support/redis-virtual.js'
  */
 export const KEPT: readonly string[] = [
   ...TIME_READ.split('\n'),
-  ...PRELUDE.split('\n').filter(line => /^local (CLAIM|PAYMENT) = /.test(line)),
+  ...`${PRELUDE}${UNITS}`.split('\n').filter(line => /^local (CLAIM|PAYMENT|UNITS) = /.test(line)),
 ]
 
 export const PARTS: Readonly<Record<string, string>> = {
   prelude: PRELUDE,
-  ...without(PRELUDE, { open: OPEN, record: RECORD, renew: RENEW, close: CLOSE, resolve: RESOLVE }),
+  ...without(PRELUDE, { record: RECORD, resolve: RESOLVE }),
+  units: UNITS,
+  ...without(`${PRELUDE}${UNITS}`, {
+    open: OPEN,
+    renew: RENEW,
+    close: CLOSE,
+    sell: SELL,
+    look: LOOK,
+    drop: DROP,
+  }),
   take: TAKE,
   giveBack: GIVE_BACK,
   ledger: LEDGER,

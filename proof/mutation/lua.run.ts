@@ -1,6 +1,7 @@
 /** Every edit of our Lua scripts, one at a time, against the contracts on a real Redis at virtual time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { heldToDecision } from '../../test/contracts/charge-store/held-to-decision.js'
+import { balanceHistories, histories } from '../../test/contracts/charge-store/histories.js'
 import { redisSuites } from '../../test/contracts/redis-suites.js'
 import { type VirtualRedis, virtualRedis } from '../../test/support/redis-virtual.js'
 import { type LuaMutant, mutantsOf } from './lua-edits.js'
@@ -27,7 +28,8 @@ redisSuites(collecting, () => redis)
 tests.push({
   title: 'random histories',
   body: async () => {
-    await heldToDecision(redis, HISTORIES, HISTORIES_SEED)
+    for (const kind of [histories, balanceHistories])
+      await heldToDecision(redis, HISTORIES, kind, HISTORIES_SEED)
   },
 })
 

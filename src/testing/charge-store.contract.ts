@@ -1,4 +1,5 @@
 /** The promises of `src/ports/charge-store.ts`, for any implementation of it. */
+import { balanceCases } from './charge-store/balance.cases.js'
 import { bearerCases } from './charge-store/bearer.cases.js'
 import { boundedMemoryCases } from './charge-store/bounded-memory.cases.js'
 import { closeCases } from './charge-store/close.cases.js'
@@ -31,6 +32,17 @@ export function chargeStoreContract(runner: TestRunner, name: string, make: Make
     describe('resolving', () => resolveCases(cases))
     describe('resending', () => resentMovesCases(cases))
   })
+}
+
+/**
+ * Defines the tests that a `ChargeStore` has to pass as well for an agent that has `balance`.
+ *
+ * @param runner Your test runner's functions.
+ * @param name The store's name in the titles of tests.
+ * @param make Makes the store of one test; it has `sell`, `look`, `drop` and `count`.
+ */
+export function balancesContract(runner: TestRunner, name: string, make: MakeChargeStore): void {
+  runner.describe(`balances: ${name}`, () => balanceCases(casesOf(runner, make)))
 }
 
 /**

@@ -10,6 +10,7 @@ import { memoryTasks } from '../../src/adapters/memory/task-store.js'
 import { perMinute } from '../../src/ports/counters.js'
 import { PAYMENT_LIFE_MAX_MS } from '../../src/ports/spend-ledger.js'
 import {
+  balancesContract,
   boundedChargeStoreContract,
   chargeStoreContract,
   countersContract,
@@ -35,6 +36,7 @@ const makeChargeStore = (max?: number) => () => {
 }
 
 chargeStoreContract(runner, 'memory', makeChargeStore())
+balancesContract(runner, 'memory', makeChargeStore())
 boundedChargeStoreContract(runner, 'memory', makeChargeStore(3), 3)
 boundedChargeStoreContract(runner, 'memory', makeChargeStore(50), 50)
 

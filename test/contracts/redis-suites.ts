@@ -5,6 +5,7 @@ import { redisCounters } from '../../src/adapters/redis/counters.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
 import { redisTasks } from '../../src/adapters/redis/task-store.js'
 import {
+  balancesContract,
   chargeStoreContract,
   countersContract,
   spendContract,
@@ -21,6 +22,7 @@ const LEASE_MS = 1_000
 
 export function redisSuites(runner: TestRunner, redis: () => VirtualRedis): void {
   chargeStoreContract(runner, 'redis at virtual time', makeCharges(redis))
+  balancesContract(runner, 'redis at virtual time', makeCharges(redis))
   redisRecords(runner, redis)
   redisDeadlines(runner, redis)
   redisLedger(runner, redis)

@@ -12,6 +12,7 @@ import { redisTasks } from '../../src/adapters/redis/task-store.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { perMinute } from '../../src/ports/counters.js'
 import {
+  balancesContract,
   chargeStoreContract,
   countersContract,
   runsContract,
@@ -45,11 +46,13 @@ afterAll(async () => {
 const runner = { describe: describe.concurrent, it, expect }
 const prefix = () => `test-${randomUUID()}:`
 
-chargeStoreContract(runner, 'redis', () => ({
+const makeCharges = () => ({
   store: redisChargeStore(connection, prefix()),
   advance,
   leaseMs: LEASE_MS,
-}))
+})
+chargeStoreContract(runner, 'redis', makeCharges)
+balancesContract(runner, 'redis', makeCharges)
 
 subscriptionsContract(runner, 'redis', () => ({
   store: redisSubscriptions(connection, prefix()),

@@ -3,14 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { redisModel } from '../../proof/simulation/stores/redis-model.js'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { serverTime } from '../../src/adapters/redis/server-time.js'
-import { chargeStoreContract } from '../../src/testing.js'
+import { balancesContract, chargeStoreContract } from '../../src/testing.js'
 
-chargeStoreContract({ describe, expect, it }, 'the model of Redis', () => {
-  let nowMs = Date.UTC(2026, 0, 1)
-  const model = redisModel({ nowMs: () => nowMs })
-  const time = serverTime(model, () => nowMs)
-  const advance = (ms: number) => {
-    nowMs += ms
-  }
-  return { store: redisChargeStore(model, 'svc:', time), advance, leaseMs: 1_000 }
-})
+for (const contract of [chargeStoreContract, balancesContract])
+  contract({ describe, expect, it }, 'the model of Redis', () => {
+    let nowMs = Date.UTC(2026, 0, 1)
+    const model = redisModel({ nowMs: () => nowMs })
+    const time = serverTime(model, () => nowMs)
+    const advance = (ms: number) => {
+      nowMs += ms
+    }
+    return { store: redisChargeStore(model, 'svc:', time), advance, leaseMs: 1_000 }
+  })

@@ -6,8 +6,14 @@
 import { ChargeRecords } from '../../../src/adapters/memory/charge-records.js'
 import type { ChargeConnection } from '../../../src/adapters/redis/charge-store.js'
 import type { RedisClient, ScriptArgument } from '../../../src/adapters/redis/connection.js'
-import type { Decision } from '../../../src/domain/charge-store/decision.js'
-import type { CloseMove, Opened, ResolveMove } from '../../../src/domain/charge-store/moves.js'
+import { type Decision, unchanged } from '../../../src/domain/charge-store/decision.js'
+import type {
+  CloseMove,
+  Opened,
+  ResolveMove,
+  UnitsCounted,
+  UnitsLeft,
+} from '../../../src/domain/charge-store/moves.js'
 import * as transition from '../../../src/domain/charge-store/transition.js'
 
 export interface RedisModelOptions {
@@ -62,6 +68,7 @@ interface Names {
   readonly claim?: { readonly name: string; readonly bodyHash: string }
   readonly payment?: string
   readonly answerName?: string
+  readonly hasUnits: boolean
 }
 
 /** What the keys name, by their letters. Only `open` is given the hash of a body. */
@@ -72,7 +79,14 @@ function namesIn(keys: readonly (string | Buffer)[], letters: string, token: str
     return key === undefined ? undefined : String(key).slice(slot.length).replace(/^\w+:/, '')
   }
   const [name, payment, answerName] = ['c', 'p', 'n'].map(named)
-  return { slot, token, claim: name === undefined ? undefined : { name, bodyHash: '' }, payment, answerName }
+  return {
+    slot,
+    token,
+    claim: name === undefined ? undefined : { name, bodyHash: '' },
+    payment,
+    answerName,
+    hasUnits: letters.includes('u'),
+  }
 }
 
 type Script = (
@@ -80,13 +94,15 @@ type Script = (
   names: Names,
   args: readonly ScriptArgument[],
   nowMs: number,
-) => Decision<Opened | string | boolean>
+) => Decision<Opened | UnitsCounted | UnitsLeft | string | boolean | undefined>
 
 const SCRIPTS: Readonly<Record<string, Script>> = {
-  svcOpen(records, names, [bodyHash, leaseMs, isBearer, caller], nowMs) {
+  svcOpen(records, names, [bodyHash, leaseMs, isBearer, caller, take], nowMs) {
     const claim = names.claim && { ...names.claim, bodyHash: String(bodyHash) }
     const bearing = { isBearer: isBearer === 1, caller: caller === '' ? undefined : String(caller) }
-    return transition.open(records, { ...names, ...bearing, claim, leaseMs: Number(leaseMs) }, nowMs)
+    const most = take === '' ? undefined : Number(take)
+    const move = { ...names, ...bearing, claim, leaseMs: Number(leaseMs), take: most }
+    return transition.open(records, move, nowMs)
   },
   svcRecord(records, names, [leaseMs, claimTtlMs, paymentTtlMs, answer, ...rounds], nowMs) {
     const [txId, first, last] = rounds.map(String)
@@ -97,20 +113,35 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   },
   svcRenew: (records, names, [leaseMs], nowMs) =>
     transition.renew(records, { ...names, leaseMs: Number(leaseMs) }, nowMs),
-  svcClose(records, names, [how, retentionMs, answer], nowMs) {
+  svcClose(records, names, [how, retentionMs, charge, answer], nowMs) {
     const given = { how: how as CloseMove['how'], answer: answer as Buffer | undefined }
-    return transition.close(records, { ...names, ...given, retentionMs: Number(retentionMs) }, nowMs)
+    const cost = charge === '' ? undefined : Number(charge)
+    const move = { ...names, ...given, retentionMs: Number(retentionMs), charge: cost }
+    return transition.count(records, move, nowMs)
   },
   svcResolve(records, names, [verdict, txId, retentionMs, leaseMs], nowMs) {
     const lives = { retentionMs: Number(retentionMs), leaseMs: Number(leaseMs) }
     const found = { verdict: verdict as ResolveMove['verdict'], txId: String(txId) }
     return transition.resolve(records, { ...names, ...lives, ...found }, nowMs)
   },
+  svcSell(records, { slot }, [units, expiresAtMs], nowMs) {
+    return transition.sell(records, { slot, units: Number(units), expiresAtMs: Number(expiresAtMs) }, nowMs)
+  },
+  svcLook: (records, { slot }, _, nowMs) => unchanged(transition.look(records, slot, nowMs)),
+  svcDrop: (records, { slot }, _, nowMs) => transition.drop(records, slot, nowMs),
 }
 
-function replyOf(verdict: Opened | string | boolean): unknown {
+function replyOf(verdict: ReturnType<Script>['verdict']): unknown {
+  if (verdict === undefined) return null
   if (typeof verdict === 'boolean') return verdict ? 1 : 0
-  return typeof verdict === 'string' ? verdict : openedReply(verdict)
+  if (typeof verdict === 'string') return verdict
+  // What a balance has, or what is unused after a close: in the order of the reply.
+  if (!('verdict' in verdict) || isCounted(verdict)) return Object.values(verdict)
+  return openedReply(verdict)
+}
+
+function isCounted(verdict: Opened | UnitsCounted): verdict is UnitsCounted {
+  return verdict.verdict === 'closed' || verdict.verdict === 'superseded'
 }
 
 function openedReply(opened: Opened): readonly unknown[] {
@@ -127,6 +158,8 @@ function openedReply(opened: Opened): readonly unknown[] {
     case 'inProgress':
     case 'inUse':
       return [opened.verdict, opened.retryAfterMs]
+    case 'opened':
+      return [opened.verdict, ...Object.values(opened.units ?? {})]
     default:
       return [opened.verdict]
   }

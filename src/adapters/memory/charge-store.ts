@@ -57,7 +57,7 @@ export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): Units
     resolve: async move => kept(transition.resolve(records, move, timeOfMove())),
     sell: async move => kept(transition.sell(records, move, timeOfMove())),
     look: async slot => transition.look(records, slot, timeOfMove()),
-    drop: async slot => kept(transition.drop(records, slot)),
+    drop: async slot => kept(transition.drop(records, slot, timeOfMove())),
     count: async move => kept(transition.count(records, move, timeOfMove())),
     now,
   }

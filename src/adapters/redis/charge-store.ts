@@ -3,21 +3,28 @@
  * port. Redis must keep acknowledged writes (`noeviction`, an append-only file): see docs/storage.md.
  */
 import type {
-  ChargeStore,
-  Closed,
+  CloseMove,
   Hold,
   Opened,
   OpenMove,
   Recorded,
   Resolved,
+  UnitsChargeStore,
+  UnitsCounted,
+  UnitsLeft,
+  UnitsTaken,
 } from '../../ports/charge-store.js'
 import type { Connection, ScriptArgument } from './connection.js'
-import { claimKey, keptKey, payerPlace, paymentKey } from './key-names.js'
+import { claimKey, keptKey, payerPlace, paymentKey, reservedKey, unitsKey } from './key-names.js'
 import { CLOSE, OPEN, RECORD, RENEW, RESOLVE } from './lua/charge-moves.js'
+import { DROP, LOOK, SELL } from './lua/units.js'
 import { moveInTime, serverTime } from './server-time.js'
 
-/** The scripts' names for the keys: c the claim, p the presented payment, r the recorded one, n the answer's own name, k what is kept. */
-const ROLES = ['c', 'p', 'r', 'n', 'k'] as const
+/**
+ * The scripts' names for the keys: c the claim, p the presented payment, r the recorded one, n the answer's own name, k what is kept,
+ * u the units of a balance, v what is reserved of them.
+ */
+const ROLES = ['c', 'p', 'r', 'n', 'k', 'u', 'v'] as const
 
 /** The keys that a move is about, and a letter for each. */
 interface Roles {
@@ -42,7 +49,7 @@ export function redisChargeStore(
   time = serverTime(connection),
   /** The connection of moves that must survive a failover before money moves. */
   replicated = connection,
-): ChargeStore {
+): UnitsChargeStore {
   const rolesOf = (hold: Hold, more: MoreRoles = {}): Roles => {
     const place = payerPlace(prefix, hold.slot)
     const given = {
@@ -51,6 +58,8 @@ export function redisChargeStore(
       r: paymentKey(place, more.recorded),
       n: claimKey(place, more.answerName),
       k: more.keeps ? keptKey(place) : undefined,
+      u: hold.hasUnits ? unitsKey(place) : undefined,
+      v: hold.hasUnits ? reservedKey(place) : undefined,
     }
     const roles = ROLES.filter(role => given[role] !== undefined)
     return { letters: roles.join(''), keys: roles.map(role => given[role]!) }
@@ -69,14 +78,30 @@ export function redisChargeStore(
   const openReplicated = inTime('svcOpen', OPEN, replicated)
   const record = inTime('svcRecord', RECORD, replicated)
   const close = move('svcClose', CLOSE)
+  const closeReplicated = move('svcClose', CLOSE, replicated)
+  const sell = move('svcSell', SELL, replicated)
+  const look = move('svcLook', LOOK)
+  const drop = move('svcDrop', DROP)
+  const balance = (slot: string) => rolesOf({ slot, token: '', hasUnits: true })
   const renew = move('svcRenew', RENEW)
   const resolve = inTime('svcResolve', RESOLVE)
 
   async function openBy(send: typeof open, hold: OpenMove): Promise<Opened> {
-    const { isBearer, caller = '', claim, leaseMs, token } = hold
+    const { isBearer, caller = '', claim, leaseMs, take = '', token } = hold
     const roles = rolesOf(hold, { answerName: isBearer ? undefined : hold.answerName })
-    const reply = await send(roles, token, [claim?.bodyHash ?? '', leaseMs, isBearer ? 1 : 0, caller])
+    const reply = await send(roles, token, [claim?.bodyHash ?? '', leaseMs, isBearer ? 1 : 0, caller, take])
     return readOpened(reply as readonly (Buffer | number | null)[])
+  }
+
+  async function closeBy(hold: CloseMove): Promise<UnitsCounted> {
+    const answer = hold.answer ? [bytesOf(hold.answer)] : []
+    const { answerName, charge = '', how, token, retentionMs } = hold
+    const roles = rolesOf(hold, { answerName, keeps: hold.claim !== undefined && how !== 'release' })
+    const send = charge === '' ? close : closeReplicated
+    const reply = await send(roles, token, [how, retentionMs, charge, ...answer])
+    const [said, unused] = reply as readonly [Buffer, number?]
+    const verdict = String(said) as UnitsCounted['verdict']
+    return unused === undefined ? { verdict } : { verdict, unused }
   }
 
   return {
@@ -102,18 +127,29 @@ export function redisChargeStore(
       return (await Promise.all(replies)).map(reply => reply === 1)
     },
 
-    async close(hold) {
-      const answer = hold.answer ? [bytesOf(hold.answer)] : []
-      const { answerName, how, token, retentionMs } = hold
-      const roles = rolesOf(hold, { answerName, keeps: hold.claim !== undefined && how !== 'release' })
-      return String(await close(roles, token, [how, retentionMs, ...answer])) as Closed
-    },
+    close: async hold => (await closeBy(hold)).verdict,
+    count: closeBy,
 
     async resolve(hold) {
       const roles = rolesOf(hold, { recorded: hold.txId, keeps: true })
       const { verdict, txId, retentionMs, leaseMs } = hold
       return String(await resolve(roles, hold.token, [verdict, txId, retentionMs, leaseMs])) as Resolved
     },
+
+    async sell({ slot, units, expiresAtMs }) {
+      await sell(balance(slot), '', [units, Math.ceil(expiresAtMs)])
+    },
+
+    async look(slot) {
+      const [unused, free, expiresAtMs] = ((await look(balance(slot), '', [])) ?? []) as readonly number[]
+      return unused === undefined ? undefined : ({ unused, free, expiresAtMs } as UnitsLeft)
+    },
+
+    async drop(slot) {
+      await drop(balance(slot), '', [])
+    },
+
+    now: time.now,
   }
 }
 
@@ -126,11 +162,25 @@ function readOpened([verdict, ...rest]: readonly (Buffer | number | null)[]): Op
       return { verdict: name, recorded: readRecorded(rest as readonly (Buffer | null)[]) }
     case 'notKept':
       return rest[0] ? { verdict: name, txId: String(rest[0]) } : { verdict: name }
+    case 'opened':
+      return rest.length === 0 ? { verdict: name } : { verdict: name, units: readTaken(rest) }
     case 'inProgress':
     case 'inUse':
       return { verdict: name, retryAfterMs: Number(rest[0]) }
     default:
       return { verdict: name }
+  }
+}
+
+function readTaken([said, unused, free]: readonly (Buffer | number | null)[]): UnitsTaken {
+  const verdict = String(said) as UnitsTaken['verdict']
+  switch (verdict) {
+    case 'taken':
+      return { verdict, unused: Number(unused) }
+    case 'short':
+      return { verdict, unused: Number(unused), free: Number(free) }
+    default:
+      return { verdict: 'none' }
   }
 }
 

@@ -18,6 +18,16 @@ export function keptKey(place: string): string {
   return `${place}kept`
 }
 
+/** The units of a balance. */
+export function unitsKey(place: string): string {
+  return `${place}units`
+}
+
+/** What is reserved of them. */
+export function reservedKey(place: string): string {
+  return `${place}reserved`
+}
+
 export function paymentKey(place: string, txId: string | undefined): string | undefined {
   return txId && `${place}payment:${txId}`
 }

@@ -3,7 +3,7 @@ import { claimTable } from '../machines/claim.machine.js'
 import { CLOSING_EVENTS } from '../machines/claim-and-payment.rules.js'
 import { next } from '../state-machine/transition-table.js'
 import { type Decision, NONE, unchanged } from './decision.js'
-import type { Closed, CloseMove, CountMove, UnitsCounted } from './moves.js'
+import type { Closed, CloseMove, UnitsCounted } from './moves.js'
 import {
   type Claim,
   claimAfter,
@@ -36,7 +36,7 @@ export function close(records: Records, move: CloseMove, nowMs: number): Decisio
   return { verdict: isClosed ? 'closed' : 'superseded', claims, payments, units }
 }
 
-export function count(records: Records, move: CountMove, nowMs: number): Decision<UnitsCounted> {
+export function count(records: Records, move: CloseMove, nowMs: number): Decision<UnitsCounted> {
   const { verdict, ...left } = close(records, move, nowMs)
   const units = left.units ?? findUnits(records, move, nowMs)
   return { ...left, verdict: units ? { verdict, unused: units.unused } : { verdict } }

@@ -58,7 +58,7 @@ export function sell(
   records: Records,
   { slot, units, expiresAtMs }: SellMove,
   nowMs: number,
-): Decision<void> {
+): Decision<undefined> {
   if (nowMs >= expiresAtMs || findUnits(records, { slot, hasUnits: true }, nowMs)) return unchanged(undefined)
   const state = next(subscriptionTable, subscriptionTable.initial, 'stored')
   const sold = { slot, state, unused: units, endsAtMs: expiresAtMs, expiresAtMs }
@@ -72,8 +72,8 @@ export function look(records: Records, slot: string, nowMs: number): UnitsLeft |
   return { unused, free: Math.max(0, unused - records.reserved(slot, nowMs)), expiresAtMs: endsAtMs }
 }
 
-export function drop(records: Records, slot: string): Decision<void> {
-  const units = records.units(slot)
+export function drop(records: Records, slot: string, nowMs: number): Decision<undefined> {
+  const units = findUnits(records, { slot, hasUnits: true }, nowMs)
   const dropped = units && { ...units, state: next(subscriptionTable, units.state, 'unsettled') }
   return leaving(undefined, undefined, undefined, dropped)
 }

@@ -87,6 +87,7 @@ export async function scene(make: MakeChargeStore) {
     return dead
   }
   return {
+    slot,
     store,
     advance,
     leaseMs,

@@ -1,10 +1,19 @@
 /** Holds the scripts to the decision: the same random histories on a real Redis and on the model of one, which decides by it. */
 import fc from 'fast-check'
+import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { type RedisModel, redisModel } from '../../../proof/simulation/stores/redis-model.js'
-import { claimKey, keptKey, payerPlace, paymentKey } from '../../../src/adapters/redis/key-names.js'
+import {
+  claimKey,
+  keptKey,
+  payerPlace,
+  paymentKey,
+  reservedKey,
+  unitsKey,
+} from '../../../src/adapters/redis/key-names.js'
 import { type Claim, isCompleted, type Payment } from '../../../src/domain/charge-store/records.js'
-import type { Opened } from '../../../src/ports/charge-store.js'
+import { findUnits } from '../../../src/domain/charge-store/units.js'
+import type { Opened, UnitsTaken } from '../../../src/ports/charge-store.js'
 import { fieldsOf } from '../../support/redis-fields.js'
 import type { VirtualRedis } from '../../support/redis-virtual.js'
 import { advanceMs, answerTo, type History, histories, NAMES, PAYMENTS, SLOT, sideOf } from './histories.js'
@@ -19,10 +28,11 @@ const AT_ONCE = 50
 export async function heldToDecision(
   redis: VirtualRedis,
   runs: number,
+  kind: fc.Arbitrary<History> = histories,
   seed?: number,
 ): Promise<ReadonlySet<string>> {
   const seen = new Set<string>()
-  const several = fc.array(histories, { minLength: AT_ONCE, maxLength: AT_ONCE })
+  const several = fc.array(kind, { minLength: AT_ONCE, maxLength: AT_ONCE })
   const property = fc.asyncProperty(several, async several => {
     await redis.reset()
     const answers = await Promise.all(several.map(history => replay(redis, history).catch(told(history))))
@@ -51,7 +61,7 @@ async function replay(redis: VirtualRedis, { holds, moves }: History): Promise<s
       await advance(advanceMs(step))
       continue
     }
-    const hold = holds[step.who]!
+    const hold = holds['who' in step ? step.who : 0]!
     const answer = await answerTo(scripted, hold, step)
     expect(await answerTo(decided, hold, step)).toEqual(answer)
     answers.push(shortOf(answer))
@@ -62,7 +72,10 @@ async function replay(redis: VirtualRedis, { holds, moves }: History): Promise<s
 
 function shortOf({ answer, rejected }: Awaited<ReturnType<typeof answerTo>>): string {
   if (rejected !== undefined) return rejected
-  return String((answer as Partial<Opened>).verdict ?? answer)
+  const { verdict, units } = (answer ?? {}) as { verdict?: Opened['verdict']; units?: UnitsTaken }
+  if (units) return units.verdict
+  if (answer !== null && typeof answer === 'object' && 'free' in answer) return 'left'
+  return String(verdict ?? answer)
 }
 
 interface Stored {
@@ -90,8 +103,10 @@ async function expectTheSame(
     const payment = records.payment(txId)
     add(paymentKey(place, txId)!, payment, () => fieldsOfPayment(payment!))
   }
+  await expectTheSameUnits(client, place, records, nowMs)
   // The order of what is kept is no record.
-  const keys = (await client.keys(`${prefix}*`)).filter(key => key !== keptKey(place))
+  const apart = [keptKey(place), unitsKey(place), reservedKey(place)]
+  const keys = (await client.keys(`${prefix}*`)).filter(key => !apart.includes(key))
   expect(keys.sort()).toEqual([...decided.keys()].sort())
   for (const [key, { fields, leftMs }] of decided) {
     const stored = Object.entries(await fieldsOf(client, key))
@@ -101,13 +116,42 @@ async function expectTheSame(
   }
 }
 
+/** What a script has not yet found lapsed or ended is taken as it is now. */
+async function expectTheSameUnits(
+  client: Redis,
+  place: string,
+  records: RedisModel['records'],
+  nowMs: number,
+): Promise<void> {
+  const decided = findUnits(records, { slot: place, hasUnits: true }, nowMs)
+  const stored = await client.hgetall(unitsKey(place))
+  const members = await client.zrange(reservedKey(place), '0', '-1', 'WITHSCORES')
+  let [sum, live] = [0, 0]
+  for (let at = 0; at < members.length; at += 2) {
+    const units = Number(members[at]!.split(' ')[0])
+    sum += units
+    if (Number(members[at + 1]) > nowMs) live += units
+  }
+  if (!decided) expect(stored).toEqual({})
+  else {
+    const { state, unused, endsAtMs } = decided
+    const fields = { unused: `${unused}`, reserved: `${sum}`, endsAtMs: `${endsAtMs}` }
+    expect(stored, 'units').toEqual({ ...fields, state: state === 'ended' ? stored.state : state })
+  }
+  expect(live, 'reserved').toBe(records.reserved(place, nowMs))
+  if (!decided) return
+  const leftMs = await client.pttl(unitsKey(place))
+  expect(Math.abs(leftMs - (decided.expiresAtMs - nowMs)), 'life of units').toBeLessThan(LIVES_DIFFER_MS)
+  if (sum > 0) expect(await client.pttl(reservedKey(place))).toBeGreaterThan(leftMs - LIVES_DIFFER_MS)
+}
+
 function fieldsOfPayment({ state, token, leaseEndsMs }: Payment): Stored['fields'] {
   return { state, token, leaseEndsMs: String(leaseEndsMs) }
 }
 
 /** As the scripts store a claim: a completed one has no lease, no rounds, and its caller only where another call completed it. */
 function fieldsOfClaim(claim: Claim): Stored['fields'] {
-  const { state, token, bodyHash, caller, leaseEndsMs, kept } = claim
+  const { state, token, bodyHash, caller, leaseEndsMs, kept, reserved } = claim
   const { answer, payment, by } = kept ?? {}
   const always = {
     ...{ state, token, bodyHash },
@@ -123,5 +167,6 @@ function fieldsOfClaim(claim: Claim): Stored['fields'] {
     ...{ ...always, ...rounds, leaseEndsMs: String(leaseEndsMs) },
     ...(caller !== undefined && { caller }),
     ...(by !== undefined && { recordedBy: by }),
+    ...(reserved !== undefined && { reserved: String(reserved) }),
   }
 }

@@ -1,7 +1,7 @@
 /** Random histories of moves that five calls make over two keys and two payments, at the right time or too late. */
 import fc from 'fast-check'
 import { type ChargeConnection, redisChargeStore } from '../../../src/adapters/redis/charge-store.js'
-import type { ChargeStore, CloseMove, Hold } from '../../../src/ports/charge-store.js'
+import type { Hold, UnitsChargeStore } from '../../../src/ports/charge-store.js'
 
 export const SLOT = 'slot'
 export const NAMES = ['k1', 'k2', 'n1']
@@ -68,7 +68,54 @@ const move = fc.oneof(
   },
 )
 
-export type Step = typeof move extends fc.Arbitrary<infer M> ? M : never
+/** Up to this many units are sold, and a call takes and costs about as many as several share. */
+const units = fc.constantFrom(0, 1, 3, 4, 7, 10)
+
+const balanceMove = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('take' as const),
+      who,
+      late,
+      bodyHash: fc.constantFrom('body', 'body', 'body', 'another body'),
+      take: fc.constantFrom(undefined, 1, 3, 3, 4, 7, 10),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('count' as const),
+      who,
+      charge: units,
+      answer: fc.option(bytes, { nil: undefined }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('close' as const),
+      who,
+      how: fc.constantFrom('complete' as const, 'forfeit' as const, 'release' as const),
+      answer: fc.option(bytes, { nil: undefined }),
+      answerName: fc.constant(undefined),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('renew' as const), who }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('sell' as const), units, halves: fc.constantFrom(0, 1, 3, 9) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('look' as const) }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'drop' as const }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('advance' as const), halves: fc.constantFrom(1, 2, 3) }),
+  },
+)
+
+type StepOf<A> = A extends fc.Arbitrary<infer M> ? M : never
+export type Step = StepOf<typeof move> | StepOf<typeof balanceMove>
 
 export interface History {
   readonly holds: readonly Hold[]
@@ -140,16 +187,30 @@ export const histories: fc.Arbitrary<History> = fc.record({
     .map(steps => steps.flat()),
 })
 
+/** Five calls on one balance: two have one key, two another. */
+export const balanceHistories: fc.Arbitrary<History> = fc.record({
+  holds: fc.constant(
+    ['k1', 'k1', 'k2', 'k2', 'n1'].map((name, at) => ({
+      ...{ slot: SLOT, token: `t${at}`, hasUnits: true, claim: { name, bodyHash: 'body' } },
+    })),
+  ),
+  moves: fc
+    .tuple(fc.constantFrom(3, 9), fc.array(balanceMove, { minLength: 15, maxLength: 30 }))
+    .map(([halves, moves]): Step[] => [{ kind: 'sell', units: 10, halves }, ...moves]),
+})
+
 /** One store in two ways. */
 interface Side {
-  readonly inTime: ChargeStore
+  readonly inTime: UnitsChargeStore
   /** Its moves come after their deadline, however often they are sent. */
-  readonly late: ChargeStore
+  readonly late: UnitsChargeStore
+  nowMs(): number
 }
 
 export function sideOf(connection: ChargeConnection, nowMs: () => number, prefix: string): Side {
   const time = { now: nowMs, forget() {} }
   return {
+    nowMs,
     inTime: redisChargeStore(connection, prefix, time),
     late: redisChargeStore({ ...connection, commandTimeoutMs: -LATE_MS }, prefix, time),
   }
@@ -161,14 +222,34 @@ export const advanceMs = (step: Extract<Step, { kind: 'advance' }>) => (step.hal
 export async function answerTo(side: Side, hold: Hold, step: Exclude<Step, { kind: 'advance' }>) {
   const store = 'late' in step && step.late ? side.late : side.inTime
   try {
-    return { answer: await made(store, hold, step) }
+    return { answer: await made(store, hold, step, side.nowMs()) }
   } catch (cause) {
     return { rejected: cause instanceof Error ? cause.message : String(cause) }
   }
 }
 
-function made(store: ChargeStore, hold: Hold, step: Exclude<Step, { kind: 'advance' }>): Promise<unknown> {
+function made(
+  store: UnitsChargeStore,
+  hold: Hold,
+  step: Exclude<Step, { kind: 'advance' }>,
+  nowMs: number,
+): Promise<unknown> {
+  const { slot } = hold
   switch (step.kind) {
+    case 'take': {
+      const { bodyHash, take } = step
+      return store.open({ ...hold, claim: { ...hold.claim!, bodyHash }, leaseMs: LEASE_MS, take })
+    }
+    case 'count': {
+      const { answer, charge } = step
+      return store.count({ ...hold, how: 'complete', answer, charge, retentionMs: WINDOW_MS })
+    }
+    case 'sell':
+      return store.sell({ slot, units: step.units, expiresAtMs: nowMs + (step.halves * LEASE_MS) / 2 })
+    case 'look':
+      return store.look(slot)
+    case 'drop':
+      return store.drop(slot)
     case 'open': {
       const claim = hold.claim && { ...hold.claim, bodyHash: step.bodyHash }
       const { isBearer, caller, answerName } = step
@@ -180,7 +261,7 @@ function made(store: ChargeStore, hold: Hold, step: Exclude<Step, { kind: 'advan
       return store.record({ ...hold, ...LIVES, recorded })
     }
     case 'close':
-      return store.close({ ...hold, ...step, kind: undefined, retentionMs: WINDOW_MS } as CloseMove)
+      return store.close({ ...hold, ...step, ...{ kind: undefined, retentionMs: WINDOW_MS } })
     case 'renew':
       return store.renew([hold], LEASE_MS)
     case 'resolve': {

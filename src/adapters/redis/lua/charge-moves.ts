@@ -1,9 +1,10 @@
 /** The moves of the charge store, each one script. */
 import { CLOSING_EVENTS, LAPSED_KEPT_MS } from '../../../domain/machines/claim-and-payment.rules.js'
 import { luaLiteral, PRELUDE } from './prelude.js'
+import { UNITS } from './units.js'
 
-/** roles, token, deadlineMs, bodyHash, leaseMs, isBearer, caller -> a verdict, and what comes with it; late after the deadline. */
-export const OPEN = /* lua */ `${PRELUDE}
+/** roles, token, deadlineMs, bodyHash, leaseMs, isBearer, caller, take -> a verdict, and what comes with it; late after the deadline. */
+export const OPEN = /* lua */ `${PRELUDE}${UNITS}
 if nowMs > tonumber(ARGV[3]) then return { 'late', nowMs } end
 local bodyHash, leaseMs, isBearer, caller = ARGV[4], tonumber(ARGV[5]), ARGV[6] == '1', ARGV[7]
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
@@ -47,6 +48,13 @@ end
 
 if verdict ~= 'opened' then return { verdict, math.max(0, payment.leaseEndsMs - nowMs) } end
 
+local units, take = findUnits(), key.c and tonumber(ARGV[8])
+local replaced, taken = giveBack(units, claim), take and { 'none' }
+if take and units and not lists(units, 'collected') then
+  local free = freeOf(units)
+  if take > free or not lists(units, 'taken') then taken = { 'short', units.unused, free } else taken = { 'taken', units.unused } end
+end
+
 if key.c then
   local event = claim and 'reopened' or 'opened'
   if claim then redis.call('HDEL', claim.name, 'caller') end
@@ -61,7 +69,14 @@ if claim then
   if caller == '' then hold(claim, leaseMs, 'bodyHash', bodyHash) else hold(claim, leaseMs, 'bodyHash', bodyHash, 'caller', caller) end
 end
 if payment then hold(payment, leaseMs) end
-return { 'opened' }
+if replaced then redis.call('ZREM', key.v, replaced) end
+if taken and taken[1] == 'taken' then
+  redis.call('HSET', claim.name, 'reserved', ARGV[8])
+  reserve(ARGV[8], leaseMs)
+  units.reserved = units.reserved + take
+end
+if units and (replaced or taken) then keepUnits(units) end
+return { 'opened', unpack(taken or {}) }
 `
 
 /** roles, token, deadlineMs, leaseMs, claimTtlMs, paymentTtlMs, answer, then txId, firstValid, lastValid or nothing -> a verdict. */
@@ -98,25 +113,33 @@ end
 return 'recorded'
 `
 
-/** roles, token, how, retentionMs, then the answer or nothing -> closed or superseded. */
-export const CLOSE = /* lua */ `${PRELUDE}
+/** roles, token, how, retentionMs, charge, then the answer or nothing -> closed or superseded, and the unused units. */
+export const CLOSE = /* lua */ `${PRELUDE}${UNITS}
 local CLOSING_EVENTS = ${luaLiteral(CLOSING_EVENTS)}
-local how, retentionMs, answer = ARGV[3], ARGV[4], ARGV[5]
+local how, retentionMs, charge, answer = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6]
+local units = findUnits()
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 -- A call that took a recorded claim over may resolve it but not close it: another call recorded the answer.
 local function recordedByUs()
   return not lists(claim, 'orphaned') or redis.call('HGET', claim.name, 'recordedBy') == token
 end
 local claimOurs = claim and claim.token == token and recordedByUs()
+-- This count is sent again.
+if claimOurs and charge and lists(claim, 'evicted') then return { 'closed', units and units.unused } end
 -- Another call took the claim over and asks the chain about this payment. Our release would free the payment too early.
 local paymentOurs = payment and payment.token == token and (how ~= 'release' or not key.c or claimOurs)
 
 local paymentMoved = paymentOurs and moveAlong(payment, CLOSING_EVENTS[how].payment)
 local claimMoved = false
+local given = claimOurs and giveBack(units, claim)
 if claimOurs then
-  -- Without an answer there is nothing to replay, so the key is released.
-  if not answer and not claim.final and redis.call('HEXISTS', claim.name, 'answer') == 0 then how = 'release' end
+  -- Without an answer there is nothing to replay, so the key is released. What was charged for stays.
+  if not charge and not answer and not claim.final and redis.call('HEXISTS', claim.name, 'answer') == 0 then how = 'release' end
   claimMoved = moveAlong(claim, CLOSING_EVENTS[how].claim)
+end
+if units and charge and claimMoved and lists(claim, 'evicted') then
+  units.unused = math.max(0, units.unused - charge)
+  move(units, units.unused > 0 and 'counted' or 'usedUp')
 end
 
 -- The answer lost its key, and is kept under its payment's own name. A call that stopped there before it recorded makes room.
@@ -127,11 +150,13 @@ if claimMoved and how == 'forfeit' and key.n and isFree then
 end
 if claimMoved then keepFinal(claim, retentionMs, answer) end
 if paymentMoved then keep(payment) end
-return (not key.c or claimMoved) and (not key.p or paymentMoved) and 'closed' or 'superseded'
+if given and claimMoved then redis.call('ZREM', key.v, given) end
+if units and (given or charge) and claimMoved then keepUnits(units) end
+return { (not key.c or claimMoved) and (not key.p or paymentMoved) and 'closed' or 'superseded', units and units.unused }
 `
 
 /** roles, token, leaseMs -> 1 where the whole hold is still ours. */
-export const RENEW = /* lua */ `${PRELUDE}
+export const RENEW = /* lua */ `${PRELUDE}${UNITS}
 local leaseMs = tonumber(ARGV[3])
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 
@@ -147,6 +172,9 @@ for _, record in ipairs({ claim or payment, claim and payment }) do
   -- A recorded claim or payment has an expiry of its own. Before that, the lease decides.
   if lists(record, 'recorded') then redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS}) end
 end
+local reserved = key.u and claim and read(claim, 'reserved')[1]
+-- It had lapsed, and was taken out of the sum.
+if reserved and reserve(reserved, leaseMs) and findUnits() then redis.call('HINCRBY', key.u, 'reserved', reserved) end
 return 1
 `
 

@@ -90,7 +90,7 @@ end
 -- Gives a record to this call, and deletes the fields of the call before it.
 local function hold(record, leaseMs, ...)
   keep(record, 'token', token, 'leaseEndsMs', nowMs + leaseMs, ...)
-  redis.call('HDEL', record.name, 'answer', 'txId', 'firstValid', 'lastValid', 'recordedBy')
+  redis.call('HDEL', record.name, 'answer', 'txId', 'firstValid', 'lastValid', 'recordedBy', 'reserved')
   redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS})
 end
 
@@ -121,10 +121,11 @@ local function storeFinal(claim, name, retentionMs, answer)
   local bodyHash, recordedBy, recorded, txId, caller =
     unpack(redis.call('HMGET', claim.name, 'bodyHash', 'recordedBy', 'answer', 'txId', 'caller'))
   local wasAdopted = recordedBy and recordedBy ~= claim.token
+  -- A call that was charged stays so without an answer.
   answer = answer or recorded
   local final = { claim.token, bodyHash, recordedBy == claim.token, answer, txId, wasAdopted and caller or false }
   redis.call('SET', name, cmsgpack.pack(final), 'PX', retentionMs)
-  bound(name, #answer, retentionMs)
+  bound(name, #(answer or ''), retentionMs)
 end
 
 local function keepFinal(claim, retentionMs, answer)
@@ -150,7 +151,7 @@ export function luaLiteral(value: Literal): string {
 }
 
 /** A machine as scripts read it: its initial state, and the target of each event of each state. */
-function luaDrawing<D extends Drawing>({ initial, rows }: Table<D>): string {
+export function luaDrawing<D extends Drawing>({ initial, rows }: Table<D>): string {
   const moves = Object.entries<{ readonly on: Readonly<Record<string, string>> }>(rows)
   return luaLiteral({ initial, rows: Object.fromEntries(moves.map(([state, { on }]) => [state, on])) })
 }

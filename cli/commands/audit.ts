@@ -113,6 +113,7 @@ function described({
   missing,
   paths,
   days,
+  balances,
   decidedByMs,
   differences,
   more,
@@ -152,11 +153,31 @@ function described({
       ]),
     ),
     '',
+    ...describedBalances(balances),
     ...rest.flatMap(describedDifference),
     ...(differences.length === 0 ? [nothingDiffers(complete, decidedByMs)] : []),
     ...(more ? ['There are more than are listed here: mend these, and audit again.'] : []),
   ]
 }
+
+function describedBalances(balances: ReconciliationReport['balances']): string[] {
+  if (balances.length === 0) return []
+  const sums = (['sold', 'used', 'unspent', 'expired', 'inDoubt'] as const).map(what => {
+    const sum = balances.reduce((sum, account) => sum + account[`${what}BaseUnits`], 0n)
+    return `${formatUsd(sum)} ${what === 'inDoubt' ? 'in doubt' : what}`
+  })
+  const each = balances.map(
+    ({ balance, soldBaseUnits, usedBaseUnits, unspentBaseUnits, endsMs }) =>
+      [
+        `  ${printable(balance.slice(0, 12))}`,
+        `${formatUsd(soldBaseUnits)} sold, ${formatUsd(usedBaseUnits)} used, ${formatUsd(unspentBaseUnits)} unspent${endsMs === undefined ? '' : `, until ${moment(endsMs)}`}`,
+      ] as const,
+  )
+  return [`balances: ${sums.join(', ')}`, ...columns(each.slice(0, BALANCES_SHOWN)), '']
+}
+
+/** All of them are in --json. */
+const BALANCES_SHOWN = 20
 
 function nothingDiffers(isComplete: boolean, decidedByMs: number | undefined): string {
   const nothing = isComplete ? 'Nothing differs' : 'Nothing differs in what can be read'

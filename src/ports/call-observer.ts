@@ -87,6 +87,8 @@ export interface UnitsOfCall {
   readonly sold?: number
   /** What the call took; 0 for a stream that its seller broke. */
   readonly used?: number
+  /** What the store did not confirm: it may have been taken. */
+  readonly inDoubt?: number
   /** What the store said is left, where it said so. */
   readonly left?: number
 }

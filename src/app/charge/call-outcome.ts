@@ -8,6 +8,7 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import type { BalanceTold, Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
 import { type Call, type ReplayedAnswer, spanIdOf } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
+import { balanceId } from './owners.js'
 
 export function outcomeOf(
   deps: ChargeDeps,
@@ -92,12 +93,12 @@ export function endedCall(
     ms: Math.round(deps.clock.monotonic() - call.startedMonotonicMs),
     txId: receipt?.txId || call.payment.txId,
     payer: receipt?.payer ?? call.payment.payer,
+    ...(charged !== 'earlier' || reportsCharge({ charged, path }) ? unitsOf(deps, call, outcome) : undefined),
     ...(reportsCharge({ charged, path }) && {
       amount: receipt?.amount,
       asset: receipt?.asset,
       ...(outcome.subscription && { windowEndsMs: outcome.subscription.expiresAtMs }),
     }),
-    ...unitsOf(call, final),
     mismatch: call.end.mismatch,
     ...(deps.rules.keepsMessages && messagesOf(call, outcome)),
   }
@@ -105,13 +106,16 @@ export function endedCall(
 
 /** What the call sold or took of a balance. */
 function unitsOf(
-  { balance, window: { sold } }: Call,
-  final: ChargeFinal,
+  deps: ChargeDeps,
+  { balance }: Call,
+  { final, subscription }: ChargeOutcome,
 ): Pick<EndedCall, 'units'> | undefined {
-  if (final === 'settled' && sold?.units !== undefined)
-    return { units: { balance: sold.id, sold: sold.units } }
-  if (balance === undefined || final !== 'counted') return undefined
-  return { units: { balance: balance.id, used: balance.charged ?? 0, left: balance.left } }
+  if (subscription?.units !== undefined)
+    return { units: { balance: balanceId(deps.owner, subscription.key), sold: subscription.units } }
+  if (balance?.charged === undefined) return undefined
+  const { id, charged, left } = balance
+  if (final === 'uncounted') return { units: { balance: id, inDoubt: charged } }
+  return final === 'counted' ? { units: { balance: id, used: charged, left } } : undefined
 }
 
 /** A quote is no failure, and its message is always the same. */

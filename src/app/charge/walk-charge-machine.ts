@@ -54,7 +54,9 @@ export function createCharge(
         if (call.handled.streamEnd === undefined) report(ended())
         else {
           const charged = ended()
-          tellObservers(callObservers, deps.logger, observer => observer.streaming?.(charged))
+          // What a stream on a balance costs is decided when it has ended.
+          if (call.balance === undefined)
+            tellObservers(callObservers, deps.logger, observer => observer.streaming?.(charged))
           void call.handled.streamEnd.then(({ brokenBy }) =>
             report(brokenBy ? { ...ended(), streamBroken: true, brokenBy } : ended()),
           )

@@ -32,6 +32,7 @@ export function lineChoice(): LineChoice {
   return {
     hasOwn(call) {
       const { txId, path, charged } = call
+      if (call.units !== undefined) return true
       const isOfCharge = reportsCharge(call) || path.some(step => step.startsWith('recording.'))
       if (!isOfCharge && (charged === 'no' || txId === undefined)) return false
       if (txId === undefined) return true

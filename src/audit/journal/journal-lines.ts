@@ -147,11 +147,17 @@ const maybe =
   value =>
     value === undefined || field(value)
 
+const isUnits: Field = value => Number.isSafeInteger(value) && (value as number) >= 0
+const UNITS = {
+  ...{ balance: isText, sold: maybe(isUnits), used: maybe(isUnits) },
+  ...{ inDoubt: maybe(isUnits), left: maybe(isUnits) },
+}
 /** What a line of each kind must have, as far as its readers rely on it. */
 const RUN = {
   ...{ id: isText, endpoint: isText, final: isText, charged: isText, path: Array.isArray },
   ...{ startedMs: isMs, ms: isMs, txId: maybe(isText), payer: maybe(isText), asset: maybe(isText) },
   amount: maybe(value => typeof value === 'string' && /^\d{1,20}$/.test(value)),
+  units: maybe(value => has(value, UNITS)),
 }
 const HEADER = {
   ...{ journal: value => value === 1, network: isNetworkKey, payTo: isText, asset: isText },

@@ -11,6 +11,7 @@ import type { EndedStream, JournalHeader, JournalRun } from '../journal/journal-
 import type { JournalPiece } from '../journal/journal-reader.js'
 import type { LineFlaw } from '../journal/line-order-check.js'
 import { landedBy, spanning, widened, within } from './audited-period.js'
+import { type BalanceAccount, balanceAccounts } from './balance-accounts.js'
 import { createBooked } from './booked-payments.js'
 import { compareWithChain } from './compare-with-chain.js'
 import { bySeverity, type Difference, differenceOf } from './findings.js'
@@ -49,6 +50,8 @@ export interface ReconciliationReport {
   /** The number of distinct paths of the runs. */
   readonly paths: number
   readonly days: readonly DayOfEndpoint[]
+  /** The balances that were sold or used in the period. */
+  readonly balances: readonly BalanceAccount[]
   /** When the last payment in doubt is decided; absent where the chain has decided all. */
   readonly decidedByMs?: number
   /** The worst first. */
@@ -82,6 +85,7 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
   const paths = legalPaths()
   const summary = createSummary()
   const booked = createBooked()
+  const balances = balanceAccounts()
   const doubts = openDoubts(nowMs())
   const streams = streamsOf(options, nowMs())
   const endpoints = new Set<string>()
@@ -120,6 +124,7 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
       if (!within(run.startedMs, named)) continue
       runs++
       summary.add(run, isBooking)
+      balances.add(run, isBooking)
       doubts.add(run)
       saw(run.startedMs + run.ms)
       const objection = paths.objection(run)
@@ -176,6 +181,7 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
     counted,
     paths: paths.distinct,
     days: summary.days(),
+    balances: balances.list(nowMs()),
     ...(undecided.length > 0 && { decidedByMs: Math.max(...undecided.map(decidedByMs)) }),
     differences: eachOnce([...objections, ...differences]).sort(bySeverity),
     more: more || objections.length === OBJECTIONS_MAX,

@@ -16,6 +16,8 @@ export interface Told {
   readonly receipt?: Fields
   readonly subscriptionKey?: string
   readonly remaining?: number
+  /** Of a balance: its key where it was sold, what the call took, and what is left. */
+  readonly balance?: { readonly key?: string; readonly charged?: string; readonly left?: string }
   readonly replayed?: boolean
   readonly challenge?: PaymentRequired
   /** The error, as it was told. */
@@ -120,6 +122,11 @@ async function http(url: string, { skill, input, headers, signal }: DoorAsk): Pr
       key: response.headers.get('x-svc-subscription') ?? undefined,
       remaining: remaining === null ? undefined : Number(remaining),
     }),
+    balance: {
+      key: response.headers.get('x-svc-balance-key') ?? undefined,
+      charged: response.headers.get('x-svc-charged') ?? undefined,
+      left: response.headers.get('x-svc-balance') ?? undefined,
+    },
     replayed: response.headers.get('idempotency-replayed') === 'true',
   }
 }
@@ -151,6 +158,7 @@ async function a2a(
     data: artifacts[0]!.parts.find(one => 'data' in one)?.data,
     receipt: (metadata['x402.payment.receipts'] as Fields[] | undefined)?.[0],
     ...windowIn(metadata['svc.subscription']),
+    balance: metadata['svc.balance'] as Told['balance'],
     replayed: metadata['svc.replayed'] === true,
   }
 }
@@ -169,6 +177,8 @@ async function mcp(url: string, { skill, input, headers = {}, signal }: DoorAsk)
     ...(payment !== undefined && { 'x402/payment': JSON.parse(Buffer.from(payment, 'base64').toString()) }),
     ...(headers['idempotency-key'] && { 'svc/idempotency-key': headers['idempotency-key'] }),
     ...(headers['x-svc-subscription'] && { 'svc/subscription': headers['x-svc-subscription'] }),
+    ...(headers['x-svc-balance-key'] && { 'svc/balance': headers['x-svc-balance-key'] }),
+    ...(headers['x-svc-max-charge'] && { 'svc/max-charge': headers['x-svc-max-charge'] }),
     ...(headers[PROOF] !== undefined && { 'x402/sign-in-with-x': headers[PROOF] }),
   }
   const forwarded = Object.entries(headers).filter(([name]) => FORWARDED.includes(name))
@@ -191,6 +201,7 @@ async function mcp(url: string, { skill, input, headers = {}, signal }: DoorAsk)
     data: structuredContent,
     receipt: _meta['x402/payment-response'] as Fields | undefined,
     ...windowIn(_meta['svc/subscription']),
+    balance: _meta['svc/balance'] as Told['balance'],
     replayed: _meta['svc/replayed'] === true,
   }
 }

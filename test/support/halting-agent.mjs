@@ -73,6 +73,7 @@ const charges = ['open', 'record', 'close'].reduce((store, move) => haltingAt(mo
 const subscriptions = haltingAt('putIfAbsent', stores.subscriptions)
 
 const agent = defineAgent({
+  balance: { amounts: ['$0.05'], period: '1h' },
   name: 'Halting',
   // As the servers of the tests' own process have it: replicas are of one agent.
   handle: 'test-agent',

@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { EndpointDef, ServeOptions } from '../../src/index.js'
+import type { AgentOptions, EndpointDef, ServeOptions } from '../../src/index.js'
 import { type RedisStoresOptions, redisStores } from '../../src/redis.js'
 import type { Sandbox } from '../../src/sandbox.js'
 import { closing } from './closing.js'
@@ -13,6 +13,7 @@ interface ReplicasOptions extends Partial<ServeOptions> {
   readonly redisUrl: string
   readonly redis?: RedisStoresOptions
   readonly sandbox?: Sandbox
+  readonly about?: Partial<AgentOptions>
 }
 
 /** For the test that is running. The first owns the sandbox unless one is given. */

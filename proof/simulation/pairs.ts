@@ -32,7 +32,7 @@ export type Features = { readonly [F in Factor]: (typeof TABLE)[F][number] }
 export const CANNOT: readonly { readonly pair: Pair; readonly because: string }[] = [
   {
     pair: ['store=memory', 'stop=death'],
-    because: 'What one process keeps in its memory dies with it, as docs/storage.md says.',
+    because: 'What one process keeps in its memory dies with it, as proof/storage.md says.',
   },
   {
     pair: ['confirm=facilitator', 'facilitators=hostile'],

@@ -1,4 +1,4 @@
-/** What the charge store on Redis keeps of a call and for how long, as docs/storage.md says. */
+/** What the charge store on Redis keeps of a call and for how long, as proof/storage.md says. */
 import { expect } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { LAPSED_KEPT_MS } from '../../src/domain/machines/claim-and-payment.rules.js'

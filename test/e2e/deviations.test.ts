@@ -1,5 +1,5 @@
 /**
- * Where this product differs from the specification on purpose. `docs/specification.md` lists each with its reason; the last test
+ * Where this product differs from the specification on purpose. `proof/specification.md` lists each with its reason; the last test
  * here holds that table to the tests that it names.
  */
 import { readFileSync } from 'node:fs'
@@ -216,9 +216,9 @@ describe('4.8: the client', () => {
   })
 })
 
-it('docs/specification.md lists them, and every test that it names is there', () => {
+it('proof/specification.md lists them, and every test that it names is there', () => {
   const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
-  const [, table = ''] = read('docs/specification.md').split('## Deviations\n')
+  const [, table = ''] = read('proof/specification.md').split('## Deviations\n')
   const rows = table
     .split('\n## ')[0]!
     .split('\n')

@@ -1,7 +1,7 @@
 /**
  * SIGKILL at each step of a paid call, in real processes. Then its caller asks another process on the same store: with the
  * very same request, and with a new payment. The table says what it is answered and how often the ledger shows a charge;
- * docs/storage.md has the same table. A memory store ends with its process, so there the other process knows nothing.
+ * proof/storage.md has the same table. A memory store ends with its process, so there the other process knows nothing.
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -232,14 +232,14 @@ describe.each([
   }, 120_000)
 })
 
-it('is the table of docs/storage.md', () => {
+it('is the table of proof/storage.md', () => {
   const rows: { steps: Step[]; cells: string }[] = []
   for (const step of STEPS) {
     const cells = [...TABLE.Redis[step], ...TABLE.memory[step]].join(' | ')
     if (rows.at(-1)?.cells === cells) rows.at(-1)!.steps.push(step)
     else rows.push({ steps: [step], cells })
   }
-  const documented = readFileSync(new URL('../../docs/storage.md', import.meta.url), 'utf8')
+  const documented = readFileSync(new URL('../../proof/storage.md', import.meta.url), 'utf8')
   const lines = documented.split('\n').map(line => line.replaceAll(/\s+/g, ' ').replaceAll('`', ''))
   expect(lines).toEqual(
     expect.arrayContaining(rows.map(({ steps, cells }) => `| ${steps.join(', ')} | ${cells} |`)),

@@ -1,5 +1,5 @@
 /**
- * The state table and the error table of the specification, a test a row, over real HTTP. `docs/specification.md` maps
+ * The state table and the error table of the specification, a test a row, over real HTTP. `proof/specification.md` maps
  * each row to its test here; the last test holds the two together.
  */
 import { readFileSync } from 'node:fs'
@@ -335,7 +335,7 @@ describe('errors', () => {
   })
 })
 
-it('docs/specification.md names each of these rows', () => {
-  const page = readFileSync(new URL('../../docs/specification.md', import.meta.url), 'utf8')
+it('proof/specification.md names each of these rows', () => {
+  const page = readFileSync(new URL('../../proof/specification.md', import.meta.url), 'utf8')
   for (const title of titles) expect(page).toContain(title)
 })

@@ -12,7 +12,7 @@ interface Mutant {
   readonly to: string | undefined
 }
 
-const REPORT = '../../docs/machines/mutants.md'
+const REPORT = '../../proof/mutation/mutants.md'
 const drawing = chargeMachine.config as unknown as Drawing
 const states = Object.keys(chargeTable.rows)
 const edges = Object.entries(chargeTable.rows).flatMap(([state, { on }]) =>
@@ -39,7 +39,7 @@ describe(`the ${mutants.length} single-edge mutants of the charge machine`, () =
     expect(alive.map(({ edge, to }) => `${edge} -> ${to ?? 'dropped'}`)).toEqual([])
   })
 
-  it('docs/machines/mutants.md says what killed each: `npm run draw` writes it', async () => {
+  it('proof/mutation/mutants.md says what killed each: `npm run draw` writes it', async () => {
     await expect(report()).toMatchFileSnapshot(REPORT)
   })
 })

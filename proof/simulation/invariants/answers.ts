@@ -114,7 +114,7 @@ export function mayBeUsedUp(
   return others.length >= fewest - 1
 }
 
-/** What a process has not told the store when it dies, stands still or is cut off is the buyer's: see docs/storage.md. */
+/** What a process has not told the store when it dies, stands still or is cut off is the buyer's: see proof/storage.md. */
 function checkCount({ truth, conditions, mayForgetCalls }: World, window: string): void {
   const most = Math.max(...[false, true].map(isNew => termsAfter(conditions, isNew).windowCalls ?? Infinity))
   const runs = truth.windows.get(window)?.runs.size ?? 0

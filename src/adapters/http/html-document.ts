@@ -45,6 +45,7 @@ ${head}
 <main>
 ${body}
 </main>
+<script>${new Html(SCRIPT)}</script>
 </body>
 </html>
 `.text
@@ -65,19 +66,42 @@ article > header { display: flex; flex-wrap: wrap; justify-content: space-betwee
 .price { font-weight: 600 }
 .faint, dt { color: var(--faint) }
 code { font: .875rem ui-monospace, monospace }
-pre { background: var(--soft); border-radius: .5rem; padding: .75rem 1rem; overflow-x: auto; overflow-wrap: normal }
+pre { background: var(--soft); border-radius: .5rem; padding: .75rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0 }
+figure { margin: 1rem 0 }
+figcaption { display: flex; justify-content: space-between; align-items: center; gap: 1rem; min-height: 2.75rem }
+button { font: inherit; min-width: 5rem; min-height: 2.75rem; border: 1px solid var(--line); border-radius: .5rem; background: none; color: var(--accent) }
+summary { cursor: pointer; min-height: 1.75rem }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; margin: .75rem 0 }
 dd { margin: 0 }
 ul, ol { padding-left: 1.25rem }
 @media (max-width: 30rem) { dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .5rem } }
 `
 
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+/** Copies what stands under a button. Without scripts there are no buttons; without a secure context the browser's old command copies. */
+const SCRIPT = `
+for (const figure of document.querySelectorAll('figure')) {
+  const code = figure.querySelector('code')
+  const button = document.createElement('button')
+  button.textContent = 'Copy'
+  button.onclick = async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent)
+    } catch {
+      getSelection().selectAllChildren(code)
+      document.execCommand('copy')
+    }
+    button.textContent = 'Copied'
+  }
+  figure.firstChild.append(button)
+}
+`
+
+const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 const PAGE_HEADERS: readonly string[] = [
   ...['Content-Type', 'text/html; charset=utf-8'],
   'Content-Security-Policy',
-  `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   ...['X-Content-Type-Options', 'nosniff'],
   ...['Referrer-Policy', 'no-referrer'],
 ]

@@ -1,5 +1,5 @@
-/** The pages for people who open an agent in a browser. Each is one document that runs nothing and loads nothing. */
-import type { EndpointDef } from '../../domain/endpoint.js'
+/** The pages for people who open an agent in a browser. Each is one document that loads nothing, and runs what its copy buttons need. */
+import type { EndpointDef, JSONSchema } from '../../domain/endpoint.js'
 import { examplesOf } from '../../domain/example-input.js'
 import type { Manifest, ManifestEndpoint } from '../../domain/manifest.js'
 import { formatUsd } from '../../domain/money.js'
@@ -61,13 +61,19 @@ function openGraph(tags: Readonly<Record<string, string | undefined>>): readonly
 }
 
 function described(endpoint: ManifestEndpoint): Html {
-  const { method, name, url, description } = endpoint
+  const { method, name, url, description, input } = endpoint
   return html`<article>
 <header><h3>${method} ${name}</h3><span class="price">${priceOf(endpoint)}</span></header>
 ${description === '' ? undefined : html`<p>${description}</p>`}
 <p class="faint"><code>${url}</code></p>
+${schemaOf(input)}
 </article>
 `
+}
+
+function schemaOf(input: JSONSchema | undefined): Html | undefined {
+  if (Object.keys(input ?? {}).length === 0) return undefined
+  return html`<details><summary>Schema of its input</summary><pre><code>${JSON.stringify(input, null, 2)}</code></pre></details>`
 }
 
 function priceOf({ price, pricing, period, calls }: ManifestEndpoint): string {
@@ -104,6 +110,7 @@ ${def.description === '' ? undefined : html`<p>${def.description}</p>`}
 <dt>Network</dt><dd>Algorand ${network}</dd>
 <dt>Paid to</dt><dd><code>${payTo}</code></dd>
 </dl>
+${schemaOf(def.input)}
 ${howToPay(bodyType ? undefined : { method, url, network, usd: price.replace('$', ''), body: bodyIn(required) })}`
   return page(`${name}: ${cost}`, def.description, body)
 }
@@ -126,25 +133,64 @@ interface ShownCall {
   readonly body?: unknown
 }
 
-/** How a call is paid, with a command that can be pasted into a shell. */
+/** How a call is paid, with what can be pasted into a shell or a program. */
 function howToPay(call: ShownCall | undefined): Html {
   return html`<h2>How to pay</h2>
-<ol>
-<li>Send the request without a payment. The answer is 402, and its header <code>PAYMENT-REQUIRED</code> has the quote. A quote is free.</li>
-<li>An x402 client signs a payment of exactly that quote, and sends the same request with it in the header <code>PAYMENT-SIGNATURE</code>.</li>
-<li>The answer has the receipt in the header <code>PAYMENT-RESPONSE</code>. A call that fails is not charged.</li>
-</ol>
+<p>Do you have a wallet, and no program? <strong>Send no money to the address by hand:</strong> nothing is delivered for it. A program signs
+the payment of each call, with the key of a wallet that holds USDC: one of those below, or an assistant that has <code>svc mcp</code>.</p>
 ${
   call &&
-  html`<p>For example, with the command line of <code>@svc/sdk</code> and a wallet in <code>SVC_MNEMONIC</code>:</p>
-<pre><code>${commandOf(call)}</code></pre>`
-}`
+  [
+    ['Ask for the price, free', curlOf(call)],
+    ['Pay, in a program', fetchOf(call)],
+    ['Pay, in a terminal', commandOf(call)],
+  ].map(
+    ([what = '', text]) =>
+      html`<figure><figcaption>${what}</figcaption><pre><code>${text}</code></pre></figure>`,
+  )
+}
+<p>Program and terminal are those of <code>@svc/sdk</code>, with the wallet's 25 words in <code>SVC_MNEMONIC</code>. Any x402 client does the same:</p>
+<ol>
+<li>It sends the request without a payment. The answer is 402, and its header <code>PAYMENT-REQUIRED</code> has the quote.</li>
+<li>It signs a payment of exactly that quote, and sends the same request with it in the header <code>PAYMENT-SIGNATURE</code>.</li>
+<li>The answer has the receipt in the header <code>PAYMENT-RESPONSE</code>. A call that fails is not charged.</li>
+</ol>`
 }
 
-function commandOf({ method, url, network, usd, body }: ShownCall): string {
+/** What is sent, as JSON; `undefined` where nothing is. */
+function sentOf({ method, body }: ShownCall): string | undefined {
+  return method === 'GET' || body === undefined ? undefined : JSON.stringify(body)
+}
+
+function curlOf(call: ShownCall): string {
+  const sent = sentOf(call)
+  const data = sent === undefined ? '' : ` -H 'content-type: application/json' -d ${shellWord(sent)}`
+  return `curl -i${call.method === 'GET' ? '' : ` -X ${call.method}`} ${shellWord(call.url)}${data}`
+}
+
+function fetchOf(call: ShownCall): string {
+  const { method, url, network, usd } = call
+  const [sent, text] = [sentOf(call), JSON.stringify]
+  const known = isPublicNetwork(network)
+  const perDay = Math.ceil(10 * Number(usd))
+  const body =
+    sent === undefined
+      ? ''
+      : `, headers: { 'content-type': 'application/json' }, body: JSON.stringify(${sent})`
+  return `import { ${known ? '' : 'networkFrom, '}SvcClient } from '@svc/sdk'
+const network = ${known ? text(network) : "networkFrom('network.json')"}
+const key = process.env.SVC_MNEMONIC
+const client = new SvcClient({ mnemonic: key, network, maxPrice: '$${usd}', maxPerDay: '$${perDay}' })
+const answer = await client.fetch(${text(url)}, { method: ${text(method)}${body} })
+console.log(await answer.text())`
+}
+
+function commandOf(call: ShownCall): string {
+  const { method, url, network, usd } = call
+  const sent = sentOf(call)
   const named = method === 'POST' ? '' : ` --method ${method}`
-  const sent = method === 'GET' || body === undefined ? '' : ` --body ${shellWord(JSON.stringify(body))}`
+  const body = sent === undefined ? '' : ` --body ${shellWord(sent)}`
   // Of any other network the payer has a definition, in a file of some name.
   const definition = isPublicNetwork(network) ? network : 'network.json'
-  return `svc call ${shellWord(url)}${named}${sent} --max-price ${usd} --network ${definition}`
+  return `svc call ${shellWord(url)}${named}${body} --max-price ${usd} --network ${definition}`
 }

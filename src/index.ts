@@ -10,6 +10,7 @@ export type { AdvancedOptions } from './app/server/advanced-options.js'
 export type { IdempotencyOptions } from './app/server/charge-options.js'
 export type { AgentHandler } from './app/server/create-handler.js'
 export type { ShutdownReport } from './app/server/drain.js'
+export type { ExpressRequest, FastifyRequest, Gate, GateTerms } from './app/server/gate.js'
 export type { HealthCheck } from './app/server/health.js'
 export { networkFrom } from './app/server/network-from.js'
 export type { WebhookOptions } from './app/server/observer-options.js'
@@ -106,4 +107,12 @@ export type {
   Taken,
 } from './ports/subscriptions.js'
 export type { EndTask, NewTask, StoredTask, TakenTask, TakeTask, TaskStore } from './ports/tasks.js'
-export { createHandler, createServer, type SvcServer, serve } from './serve.js'
+export {
+  createGate,
+  createHandler,
+  createServer,
+  type GateDefinition,
+  type GateOptions,
+  type SvcServer,
+  serve,
+} from './serve.js'

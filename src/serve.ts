@@ -7,9 +7,11 @@ import type { AddressInfo } from 'node:net'
 import type Koa from 'koa'
 import { endingInOneLine } from '#platform'
 import { answerUnparsableRequests } from './adapters/http/koa-app.js'
-import { atStart } from './app/define-agent.js'
+import { atStart, defineEndpoint, defineGate } from './app/define-agent.js'
+import { gateOver } from './app/server/create-gate.js'
 import { type AgentHandler, handlerParts } from './app/server/create-handler.js'
 import type { ShutdownReport } from './app/server/drain.js'
+import type { Gate } from './app/server/gate.js'
 import type { BesideTheCore } from './app/server/server-environment.js'
 import type { ServerOptions } from './app/server/server-options.js'
 import {
@@ -20,7 +22,8 @@ import {
 } from './app/server/server-options.js'
 import { settingsOf } from './app/server/settings-from-options.js'
 import { auditOf } from './audit/call-observers.js'
-import type { AgentDef } from './domain/agent.js'
+import type { AgentDef, AgentOptions } from './domain/agent.js'
+import { SvcError } from './domain/errors.js'
 import { systemClock } from './ports/clock.js'
 import { every } from './ports/timeouts-and-aborts.js'
 import { registryOf } from './registry/agent-registry-over-algod.js'
@@ -60,6 +63,36 @@ export interface SvcServer extends Server {
 export function createHandler(agent: AgentDef, options: HandlerOptions = {}): AgentHandler {
   const { fetch, node, koa, shutdown } = parts(agent, options, createHandler)
   return { fetch, node, koa, shutdown: reason => shutdown(reason) }
+}
+
+/** The definition of an agent whose endpoints are routes of an app: they register themselves. */
+export type GateDefinition = Omit<AgentOptions, 'endpoints'>
+
+/** The options of {@link createGate}. A gate is at its app's own paths, and messages of A2A and MCP cannot run an app's route. */
+export type GateOptions = Omit<HandlerOptions, 'basePath'>
+
+/**
+ * Makes a gate: middleware that puts a price before routes of an app that exists. What a route answers below status 400 is sold.
+ *
+ * @example
+ * const gate = createGate({ name: 'Items', handle: 'items', description: 'Sells items.', payTo: 'SELLER_ADDRESS' })
+ * app.use(gate.documents.express)
+ * app.get('/items/:id', gate.express({ price: '$0.01', path: '/items/:id', methods: 'GET' }), handler)
+ *
+ * @throws SvcError `invalid_agent`, `invalid_options` and what {@link createHandler} throws
+ */
+export function createGate(definition: GateDefinition, options: GateOptions = {}): Gate {
+  return atStart(() => {
+    if ('endpoints' in definition)
+      throw new SvcError('A gate has no endpoints: its routes register themselves', 'invalid_agent')
+    if ('basePath' in options)
+      throw new SvcError('A gate has no basePath: its routes have the paths of their app', 'invalid_options')
+    const agent = defineGate(definition)
+    const endpoints = [...agent.endpoints]
+    const doors = { ...options.doors, a2a: false, mcp: false }
+    const { settings, ...gated } = parts({ ...agent, endpoints }, { ...options, doors }, createGate)
+    return gateOver(gated, settings, endpoints, defineEndpoint)
+  }, createGate)
 }
 
 /**

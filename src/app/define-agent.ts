@@ -1,7 +1,7 @@
 /** The public functions that define endpoints and agents: the domain's checks, and a compiler for the schemas. */
 import { endingInOneLine, sandboxUrl } from '#platform'
 import { ajvValidator } from '../adapters/validation/ajv.js'
-import { type AgentDef, type AgentOptions, agent } from '../domain/agent.js'
+import { type AgentDef, type AgentOptions, agent, agentOf } from '../domain/agent.js'
 import type { BodyType } from '../domain/body-type.js'
 import { type EndpointDef, type EndpointOptions, endpoint, type JSONSchema } from '../domain/endpoint.js'
 import type { EndpointSchema } from '../domain/endpoint-schemas.js'
@@ -62,6 +62,14 @@ export function defineAgent(options: AgentOptions): AgentDef {
     for (const checked of def.endpoints) checkSchemas(checked)
     return def
   }, defineAgent)
+}
+
+/** An agent whose endpoints are defined later, by a gate. */
+export function defineGate({
+  network = unnamedNetwork(sandboxUrl()),
+  ...options
+}: Omit<AgentOptions, 'endpoints'>): AgentDef {
+  return agentOf({ ...options, network }, [])
 }
 
 /** A mistake in a definition or an option: a program that does not catch it ends with one line, without a stack. */

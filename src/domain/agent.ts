@@ -112,7 +112,17 @@ const HANDLE = /^[a-z0-9-]{3,40}$/
  * codes
  */
 export function agent(options: AgentOptions): AgentDef {
-  const { name, handle, description, payTo, endpoints } = options
+  if (!Array.isArray(options.endpoints) || options.endpoints.length === 0)
+    throw new SvcError('An agent needs at least one endpoint', 'invalid_agent')
+  return agentOf(options, options.endpoints)
+}
+
+/** @param endpoints none, where they are defined later */
+export function agentOf(
+  options: Omit<AgentOptions, 'endpoints'>,
+  endpoints: readonly EndpointDef[],
+): AgentDef {
+  const { name, handle, description, payTo } = options
   const { version = '0.1.0', skills = [], bidsOn } = options
   const refuse = (why: string, code = 'invalid_agent'): never => {
     throw new SvcError(why, code)
@@ -139,7 +149,6 @@ export function agent(options: AgentOptions): AgentDef {
   if (typeof version !== 'string' || version === '') refuse('version is not a string')
   if (!Array.isArray(skills) || skills.some(skill => typeof skill !== 'string'))
     refuse('skills is not a list of strings')
-  if (!Array.isArray(endpoints) || endpoints.length === 0) refuse('An agent needs at least one endpoint')
   const extra = quoteExtra(options.extra, refuse)
   const merchant = checkedMerchant(options.merchant, refuse)
   const balance = checkedBalance(options.balance, refuse)
@@ -150,15 +159,7 @@ export function agent(options: AgentOptions): AgentDef {
       refuse(`Endpoint '${def.name}' takes a balance only, and the agent sells none`)
   if (balance)
     checked.push(Object.freeze({ ...endpoint(balanceEndpoint(balance) as never), sells: 'balance' }))
-  const names = new Set<string>()
-  for (const { name: own, formerly = [] } of checked) {
-    for (const endpointName of new Set([own, ...formerly])) {
-      if (names.has(endpointName))
-        refuse(`Two endpoints are or were named '${endpointName}'`, 'duplicate_endpoint')
-      names.add(endpointName)
-    }
-  }
-  refuseSharedRoutes(checked, refuse)
+  refuseDuplicates(checked, refuse)
   return Object.freeze({
     name,
     handle,
@@ -177,15 +178,20 @@ export function agent(options: AgentOptions): AgentDef {
   })
 }
 
-/** Two endpoints at one method and path: neither is more specific. */
-export function refuseSharedRoutes(
+/** Refuses two endpoints that have or had one name, and two at one method and path: neither is more specific. */
+export function refuseDuplicates(
   endpoints: readonly EndpointDef[],
   refuse: (why: string, code: string) => never,
 ): void {
+  const names = new Set<string>()
   const taken = new Map<string, string>()
   for (const def of endpoints) {
+    for (const name of new Set([def.name, ...(def.formerly ?? [])])) {
+      if (names.has(name)) refuse(`Two endpoints are or were named '${name}'`, 'duplicate_endpoint')
+      names.add(name)
+    }
+    const path = pathOfEndpoint(def)
     for (const method of methodsOf(def)) {
-      const path = pathOfEndpoint(def)
       const route = `${method} ${shapeOf(path)}`
       const other = taken.get(route)
       if (other !== undefined)

@@ -1,4 +1,5 @@
 import type { Answer } from '../domain/handler-answer.js'
+import type { Handler } from '../domain/handler-context.js'
 import type { ChargeFinal } from '../domain/machines/charge.machine.js'
 import type { Target } from '../domain/path-pattern.js'
 import type { PayerProof } from '../domain/sign-in-with-x.js'
@@ -45,6 +46,8 @@ export interface ChargeRequest {
   readonly caller: Caller
   /** Whether the transport can send an answer as it comes. Otherwise a stream is collected before the charge. */
   readonly streams?: boolean
+  /** Does the work of this very request, in place of the endpoint's handler: a route of the app around. */
+  readonly handler?: Handler | undefined
   /** Called once, when the call is paid for or covered by a window and its handler is about to start. */
   onPaid?(): void
 }

@@ -7,6 +7,7 @@ import { createFacilitator, facilitatorApp } from '../../src/facilitator.js'
 import * as entry from '../../src/index.js'
 import {
   algodRegistry,
+  createGate,
   createHandler,
   createServer,
   defineAgent,
@@ -35,6 +36,7 @@ const AGENT = {
   network: 'testnet',
   endpoints: [defineEndpoint(ENDPOINT)],
 } as const
+const { endpoints: _, ...GATE } = AGENT
 
 const define = (more: object) => defineEndpoint({ ...ENDPOINT, ...more } as never)
 const selling = (window: object) =>
@@ -93,6 +95,7 @@ const functions: Record<string, readonly [(options: object) => unknown, string, 
   ],
   createServer: [options => createServer(agent, options), 'invalid_options', { keepAnswer: 'keepAnswers' }],
   createHandler: [options => createHandler(agent, options), 'invalid_options', { bsaePath: 'basePath' }],
+  createGate: [options => createGate(GATE, options), 'invalid_options', { keepAnswer: 'keepAnswers' }],
   SvcClient: [
     options => new SvcClient(options),
     'invalid_options',

@@ -42,6 +42,27 @@ export function leftBody(
   return reparsed(body, bytesMax)
 }
 
+/**
+ * What a parser left of a body of any type, where it stands for the whole of it: the app's own route reads it, and here it only says
+ * which request this is.
+ *
+ * @throws HttpError as `leftBody`, and for a form of several parts: its files are not in what is left.
+ */
+export function leftForm(
+  req: IncomingMessage,
+  holder: BodyHolder | undefined,
+  how: BodyReading,
+): Parsed<unknown> {
+  const type = req.headers['content-type'] ?? ''
+  const left = [holder, req as BodyHolder].flatMap(each => [each?.rawBody, each?.body])
+  const raw = left.find(isRaw)
+  if (raw !== undefined) return parseBody(bounded(Buffer.from(raw as Uint8Array), how.bytesMax), 'bytes')
+  if (/^\s*multipart\//i.test(type)) throw nothingLeft('left a form whose files are elsewhere')
+  const body = left.find(each => each !== undefined)
+  if (body === undefined) throw nothingLeft('left nothing of it')
+  return isEmpty(body) ? { kind: 'none' } : reparsed(body, how.bytesMax)
+}
+
 /** Text as a parser left it. Bytes cannot be had back from a text, nor a text from a parsed value. */
 function leftOther(type: BodyType, body: unknown, bytesMax: number): Parsed<unknown> {
   if (isEmpty(body)) return { kind: 'none' }

@@ -2,7 +2,7 @@
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-request.js'
-import { isBodiless, isStream, type Reply, replyToError } from './route.js'
+import { isBodiless, isStream, type Reply, type Route, replyToError } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 
 export interface FetchHandlerOptions {
@@ -13,22 +13,29 @@ export interface FetchHandlerOptions {
 
 export function fetchHandler(
   table: RouteTable,
-  { clientAddress, logger, clock }: FetchHandlerOptions,
+  options: FetchHandlerOptions,
 ): (request: Request) => Promise<Response> {
-  return async incoming => {
-    const request = new FetchRequest(incoming, clientAddress)
+  const respond = fetchResponder(options)
+  return incoming => {
+    const request = new FetchRequest(incoming, options.clientAddress)
     const { method } = request
     const path = pathOf(request.target)
     const methods = table.free.get(path) ?? table.unmounted.get(path)
     const free = methods ? (methods.get(method) ?? table.otherMethods(methods)) : table.notFound
-    const route = table.paid(method, path) ?? free
+    return respond(table.paid(method, path) ?? free, request)
+  }
+}
+
+export function fetchResponder({ logger, clock }: Pick<FetchHandlerOptions, 'logger' | 'clock'>) {
+  return async (route: Route, request: FetchRequest): Promise<Response> => {
+    const { method, caller } = request
     const reply = await replyOf(route, request, logger)
     try {
-      return responseOf(reply, { method, caller: request.caller, clock })
+      return responseOf(reply, { method, caller, clock })
     } catch (cause) {
       request.undelivered()
       const refusal = replyToError(cause, logger)
-      return responseOf(reply.instead?.() ?? refusal, { method, caller: request.caller, clock })
+      return responseOf(reply.instead?.() ?? refusal, { method, caller, clock })
     }
   }
 }

@@ -60,7 +60,9 @@ export class FetchRequest implements HostRequest {
     return length === undefined ? this.#request.body !== null : length !== '0'
   }
 
-  readonly canStream = true
+  get canStream(): boolean {
+    return true
+  }
 
   async readBody({ bytesMax, type }: BodyReading, share: BodyShare): Promise<Parsed<unknown>> {
     const request = this.#request

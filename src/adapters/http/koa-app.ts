@@ -26,6 +26,8 @@ export interface KoaHost {
   readonly app: Koa
   /** The same routes for another Koa app: unknown paths are left to `next`. */
   readonly middleware: Middleware
+  /** Answers by a route whatever the path is. */
+  answer(ctx: Context, route: Route, request?: KoaRequest): Promise<void>
 }
 
 export function koaHost(table: RouteTable, logger: Logger): KoaHost {
@@ -40,9 +42,9 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
   const respond = responder(isOutermost, logger)
   const turnEnd = turns()
 
-  async function answer(ctx: Context, route: Route): Promise<void> {
+  async function answer(ctx: Context, route: Route, request = new KoaRequest(ctx)): Promise<void> {
     closeWithSocket(ctx.res)
-    const reply = await replyOf(route, new KoaRequest(ctx), logger)
+    const reply = await replyOf(route, request, logger)
     const end = turnEnd()
     if (end !== undefined) await end
     respond(ctx, reply)
@@ -72,7 +74,7 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
   app.use(paidEndpoints)
   app.use(freePaths)
   app.use(notFound)
-  return { app, middleware: (ctx, next) => paidEndpoints(ctx, () => freePaths(ctx, next)) }
+  return { app, answer, middleware: (ctx, next) => paidEndpoints(ctx, () => freePaths(ctx, next)) }
 }
 
 const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {

@@ -175,7 +175,7 @@ function carriesNodeBody(req: IncomingMessage): boolean {
  * This reader is our own: a general reader repeats checks that Node's parser has made, which cost a tenth of an
  * unpaid request.
  */
-function readNodeBody(req: IncomingMessage, bytesMax: number, share: BodyShare): Promise<Buffer> {
+export function readNodeBody(req: IncomingMessage, bytesMax: number, share: BodyShare): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = []
     let length = 0
@@ -203,6 +203,7 @@ function readNodeBody(req: IncomingMessage, bytesMax: number, share: BodyShare):
       // Node ends the body of a stream that its sender resets without an error, as if it were whole.
       if (http2StreamOf(req)?.aborted) return incomplete()
       share.arrived()
+      req.off('data', take)
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
     })
     req.on('close', () => {

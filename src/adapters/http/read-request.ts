@@ -54,6 +54,7 @@ export function readRequest(
   const headers = request.headers as Record<string, string | undefined>
   return {
     target,
+    handler: request.handler,
     headers,
     query: queryOf(request.target),
     body,

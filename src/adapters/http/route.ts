@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { BodyType } from '../../domain/body-type.js'
+import type { Handler } from '../../domain/handler-context.js'
 import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
@@ -33,6 +34,8 @@ export interface HostRequest {
   readonly carriesBody: boolean
   /** Whether its caller can tell a stream that breaks from one that ends. HTTP/1.0 ends both by closing the connection. */
   readonly canStream: boolean
+  /** Does the work, where the request came to a route of the app around. */
+  readonly handler?: Handler
   /** @throws HttpError for a body that cannot be read, or is too large. */
   readBody(how: BodyReading, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>>
   /** Discards a body that nothing read. */

@@ -18,6 +18,8 @@ export interface Documents {
   resourceList(origin: string): string
   /** HTML; its links are under `prefix`, which is empty or the base path. */
   landingPage(origin: string, prefix: string): string
+  /** Renders all of them anew: the agent has another endpoint. */
+  forget(): void
 }
 
 /** More origins than a real deployment has. Forged Host headers cannot grow a cache beyond it, nor beyond a length. */
@@ -31,6 +33,8 @@ export function documentsOf(
 ): Documents {
   const x402 = manifestX402(network, facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
+  const caches: LRUCache<string, string>[] = []
+  const perOrigin = (write: (origin: string) => string) => keptPerOrigin(write, caches)
   const unsigned = perOrigin(origin => JSON.stringify(manifestAt(origin)))
   const shown = { image: agent.iconUrl ?? agent.merchant?.logo, hasCard: doors.a2a }
   const landingPages = new Map(
@@ -61,15 +65,20 @@ export function documentsOf(
     openapi: perOrigin(origin => JSON.stringify(openapi(agent, origin + basePath))),
     resourceList: perOrigin(origin => JSON.stringify(resourceList(agent, origin + basePath))),
     landingPage: (origin, prefix) => landingPages.get(prefix)!(origin),
+    forget() {
+      for (const cache of caches) cache.clear()
+      signing = undefined
+    },
   }
 }
 
-function perOrigin(write: (origin: string) => string): (origin: string) => string {
+function keptPerOrigin(write: (origin: string) => string, caches: unknown[]): (origin: string) => string {
   const written = new LRUCache<string, string>({
     max: ORIGINS_MAX,
     maxSize: TEXT_LENGTH_MAX,
     sizeCalculation: text => text.length,
   })
+  caches.push(written)
   return origin => {
     const known = written.get(origin)
     if (known !== undefined) return known

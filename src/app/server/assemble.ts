@@ -5,7 +5,7 @@ import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes } from '../../adapters/http/free-routes.js'
 import { endpointAt, patternMatcher } from '../../adapters/http/match-path.js'
-import { pathsOf, routeTable } from '../../adapters/http/route-table.js'
+import { pathsOf, type RouteTable, routeTable } from '../../adapters/http/route-table.js'
 import { transportRoute } from '../../adapters/http/transport-route.js'
 import { requestLog } from '../../adapters/log/request-log.js'
 import { mcpTransport } from '../../adapters/mcp/transport.js'
@@ -16,6 +16,7 @@ import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../adapters/memory/task-store.js'
 import type { Metrics, MetricsSources } from '../../adapters/metrics/prometheus-metrics.js'
 import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
 import { firstName } from '../../domain/endpoint-options.js'
 import { methodsOf, pathOfEndpoint } from '../../domain/path-pattern.js'
 import { loadOnce } from '../../ports/load-once.js'
@@ -31,7 +32,7 @@ import { tasksOver } from '../tasks/tasks-over-store.js'
 import { documentsOf } from './agent-documents.js'
 import { facilitatorsOf, nodeStatusLog, nodesOf } from './connect-remotes.js'
 import type { Drain } from './drain.js'
-import { endpointEntries } from './endpoint-entries.js'
+import { entryMaker } from './endpoint-entries.js'
 import { healthOf, readinessOf } from './health.js'
 import { quotedSponsors } from './quoted-sponsors.js'
 import type { ServerEnvironment } from './server-environment.js'
@@ -67,7 +68,8 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     tellObservers(callObservers, logger, observer => observer.decided?.(txId, landed))
   const bodies = new BodyBudget(settings.maxUnpaidBodyBytes)
   const owner = ownerOf(network, agent.payTo, firstName(agent.handle, agent.formerly))
-  const endpoints = endpointEntries(settings, owner)
+  const entryOf = entryMaker(settings, owner)
+  const endpoints = new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)
   const store = stores.charges ?? memoryChargeStore({ clock, max: settings.idempotency?.max })
@@ -182,6 +184,13 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   )
   return {
     table,
+    /** Adds an endpoint that another app routes to. Its table knows this endpoint alone. */
+    sell(def: EndpointDef): RouteTable {
+      checkMoves({ ...agent, endpoints: [def] }, store, ownWindows)
+      endpoints.set(def.name, entryOf(def))
+      documents.forget()
+      return routeTable({ ...mount, charge, endpoints: [def], freeRoutes: [], cors: false })
+    },
     network: network.name,
     routes: paid.concat(
       free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),

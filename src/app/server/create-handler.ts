@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 /** @ts-ignore: for who compiles without the optional peer @types/koa */
 import type Koa from 'koa'
-import { fetchHandler } from '../../adapters/http/fetch-handler.js'
-import { koaHost } from '../../adapters/http/koa-app.js'
+import { fetchHandler, fetchResponder } from '../../adapters/http/fetch-handler.js'
+import { type KoaHost, koaHost } from '../../adapters/http/koa-app.js'
 import { pathOf } from '../../adapters/http/route-table.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
@@ -47,8 +47,12 @@ export interface AgentHandler {
   shutdown(reason?: string): Promise<ShutdownReport>
 }
 
-export interface HandlerParts extends AgentHandler {
+export interface HandlerParts extends AgentHandler, Pick<ReturnType<typeof assemble>, 'sell'> {
   readonly app: Koa
+  /** Whether this path is answered here. */
+  isKnown(path: string): boolean
+  readonly answerKoa: KoaHost['answer']
+  readonly answerFetch: ReturnType<typeof fetchResponder>
   readonly routes: readonly string[]
   readonly network: string
   /** As the handler's own; `endConnections` runs when no call is left, and before what the agent has opened closes. */
@@ -63,19 +67,23 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
   const { clientAddress, logger } = settings
   const around = environmentOf(settings, beside)
   const drain = createDrain(settings.shutdownTimeoutMs, around.clock)
-  const { table, routes, network, endStreams, closeRemotes, closeObservers } = assemble(
+  const { table, sell, routes, network, endStreams, closeRemotes, closeObservers } = assemble(
     settings,
     drain,
     around,
   )
-  const { app, middleware } = koaHost(table, logger)
+  const { app, middleware, answer } = koaHost(table, logger)
   const listener = app.callback()
   const isKnown = (path: string) => table.free.has(path) || table.paid('GET', path) !== undefined
   let report: Promise<ShutdownReport> | undefined
   return {
     app,
+    sell,
     routes,
     network,
+    isKnown,
+    answerKoa: answer,
+    answerFetch: fetchResponder({ logger, clock: around.clock }),
     fetch: fetchHandler(table, { clientAddress, logger, clock: around.clock }),
     node(req, res, next) {
       if (next !== undefined && !isKnown(pathOf(req.url!))) next()

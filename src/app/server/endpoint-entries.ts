@@ -20,10 +20,11 @@ import { endpointOwner } from '../charge/owners.js'
 import { type Terms, termsOf, UNPAID } from '../charge/payment-challenge.js'
 import type { Settings, Warn } from './settings-from-options.js'
 
-export function endpointEntries(
+/** Makes the entry of each endpoint. */
+export function entryMaker(
   { agent, network, basePath, checksAnswers, networkIds, maxTimeoutSeconds, rate, rules, warn }: Settings,
   owner: Owner,
-): ReadonlyMap<string, EndpointEntry> {
+): (def: EndpointDef) => EndpointEntry {
   // The real limit is the payment's own validity.
   const { payTo, extra } = agent
   const terms = {
@@ -47,7 +48,8 @@ export function endpointEntries(
     warnOfSize(def, quoted, basePath, warn)
     return quoted
   }
-  const entryOf = (def: EndpointDef): EndpointEntry => ({
+  warnOfMetadata(agent, warn)
+  return def => ({
     def,
     ...ownership(def, owner),
     terms: quotedTerms(def),
@@ -58,8 +60,6 @@ export function endpointEntries(
     periodMs: periodOf(agent, def),
     rate: rateOf(def, rate),
   })
-  warnOfMetadata(agent, warn)
-  return new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
 }
 
 function periodOf({ balance }: AgentDef, { sells, subscription }: EndpointDef): number | undefined {

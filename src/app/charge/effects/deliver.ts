@@ -78,7 +78,8 @@ async function answer(
   call: Call,
   cancellation: Cancellation,
 ): Promise<'delivered' | 'failed'> {
-  const returned = await (call.endpoint.def.handler as Handler)(contextOf(deps, call, cancellation))
+  const handler = call.request.handler ?? (call.endpoint.def.handler as Handler)
+  const returned = await handler(contextOf(deps, call, cancellation))
   const rendered = await renderFor(call, returned, cancellation)
   if (cancellation.isCancelled) {
     discardStream(call)
@@ -106,7 +107,8 @@ function renderFor(call: Call, returned: unknown, cancellation: Cancellation): A
       ? renderStream(returned)
       : undefined
   if (streamed === undefined) return render(returned)
-  if (!call.request.streams) return collected(streamed, cancellation.signal, COLLECTED_BYTES_MAX)
+  if (!call.request.streams || streamed.answer.status >= 400)
+    return collected(streamed, cancellation.signal, COLLECTED_BYTES_MAX)
   call.handled.source = streamed.source
   return streamed.answer
 }

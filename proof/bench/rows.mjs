@@ -2,6 +2,8 @@
  * The rows that put load on servers. Each starts its contenders, ours first, and says for every one of them where the
  * next requests come from. `market` starts servers that share one facilitator, and stops them when the row is over.
  */
+
+import { BALANCE } from './contenders/balance.mjs'
 import { post } from './load.mjs'
 import { assertSameTerms, paymentHeader, quoteOf } from './payments.mjs'
 
@@ -95,11 +97,49 @@ async function subscription(market) {
   }
 }
 
+/** A balance and a window of calls, each with a new key a call: both are counted before the next call. */
+async function balance(market) {
+  const ours = await market.start('ours', REPLAYS)
+  const window = await windowOf(market, ours, '/calls')
+  const sold = await sale(market, ours, '/balance', { amount: BALANCE })
+  const key = { 'x-svc-balance-key': sold.headers.get('x-svc-balance-key') }
+  return {
+    title: 'call on a balance',
+    expects: 200,
+    contenders: [
+      { name: 'ours, on a balance', server: ours, requests: keyed(ours, '/work', key) },
+      {
+        name: 'ours, in a counted window',
+        server: ours,
+        requests: same(post(ours.url, '/calls', BODY, window)),
+      },
+      {
+        name: 'ours, in a counted window, with a key',
+        server: ours,
+        requests: keyed(ours, '/calls', window),
+        cpuBar: 0.9,
+      },
+    ],
+  }
+}
+
+let keys = 0
+
+function keyed({ url }, path, headers) {
+  const next = () =>
+    post(url, path, BODY, { ...headers, 'Idempotency-Key': `bench-key-${keys++}-of-32-characters-each` })
+  return () => ({ next, ended() {} })
+}
+
 /** The headers that open a window, sold at this server. */
-export async function windowOf(market, server) {
-  const payment = await market.payOnce(server, '/window', BODY)
-  const sold = await call(server, '/window', { 'PAYMENT-SIGNATURE': payment })
+export async function windowOf(market, server, path = '/window') {
+  const sold = await sale(market, server, path, BODY)
   return { 'x-svc-subscription': sold.headers.get('x-svc-subscription') }
+}
+
+async function sale(market, server, path, body) {
+  const payment = await market.payOnce(server, path, body)
+  return call(server, path, { 'PAYMENT-SIGNATURE': payment }, body)
 }
 
 export const REPLAYS = { options: { idempotency: { onLostResponse: 'replay' } } }
@@ -231,7 +271,17 @@ export const QUOTE_ROWS = {
   quotesMade: spellings('/priced', 'unpaid call, a price of the call'),
 }
 
-export const LOAD_ROWS = { unpaid, paid, subscription, replay, limited, endpoints, fetchUnpaid, fetchPaid }
+export const LOAD_ROWS = {
+  unpaid,
+  paid,
+  subscription,
+  balance,
+  replay,
+  limited,
+  endpoints,
+  fetchUnpaid,
+  fetchPaid,
+}
 
 /** The same requests in turn, for as long as they are asked for. */
 export function same(...requests) {
@@ -239,11 +289,11 @@ export function same(...requests) {
   return () => ({ next: () => requests[at++ % requests.length], ended() {} })
 }
 
-async function call({ url }, path, headers) {
+async function call({ url }, path, headers, body = BODY) {
   const response = await fetch(url + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(BODY),
+    body: JSON.stringify(body),
   })
   if (response.status !== 200)
     throw new Error(`${path} answered ${response.status}: ${await response.text()}`)

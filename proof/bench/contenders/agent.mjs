@@ -1,5 +1,6 @@
 /** What ours sells: `/work` by the call, `/priced` at a price of the call, `/window` by the month, and whatever a row adds. */
 import { defineAgent, defineEndpoint } from '../../../dist/src/index.js'
+import { BALANCE } from './balance.mjs'
 import { config, INPUT, PRICE, work } from './child.mjs'
 
 const sold = { input: INPUT, handler: ({ body }) => work(body) }
@@ -14,10 +15,16 @@ export function agentOf(others) {
     description: 'Says it in capitals',
     payTo: config.payTo,
     network: 'testnet',
+    balance: { amounts: [BALANCE], period: '30d' },
     endpoints: [
       endpoint('work'),
       endpoint('priced', { price: () => PRICE }),
       ...others,
+      defineEndpoint({
+        name: 'calls',
+        subscription: { price: PRICE, period: '30d', calls: 1_000_000_000 },
+        ...sold,
+      }),
       defineEndpoint({ name: 'window', subscription: { price: PRICE, period: '30d' }, ...sold }),
     ],
   })

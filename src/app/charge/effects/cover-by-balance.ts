@@ -1,4 +1,5 @@
 import { formatUsd } from '../../../domain/money.js'
+import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import { isAgreed } from '../balances.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
@@ -6,21 +7,33 @@ import { takeCredit } from './credit.js'
 import { reserve } from './open.js'
 import { priceNow } from './price.js'
 
-/** Prices the call, and reserves the price on the balance. Where the balance does not suffice, the call is quoted its price. */
-export async function coverByBalance(deps: ChargeDeps, call: Call) {
-  const balance = call.balance!
-  const { def } = call.endpoint
-  const amount = def.amount === undefined ? await priceNow(deps, call) : BigInt(def.amount)
+/**
+ * Prices the call, and reserves the price on the balance; a fixed price was reserved with the key. Where the balance does not suffice,
+ * the call is quoted its price.
+ */
+export function coverByBalance(deps: ChargeDeps, call: Call) {
+  const { amount } = call.endpoint.def
+  return amount === undefined ? priced(deps, call) : covered(deps, call, BigInt(amount))
+}
+
+async function priced(deps: ChargeDeps, call: Call) {
+  const amount = await priceNow(deps, call)
   if (amount === undefined) return 'unpriceable'
-  if (!isAgreed(amount, call.request.maxCharge)) {
-    call.end.refusal = `The call costs ${formatUsd(amount)}, which is more than x-svc-max-charge; nothing was taken`
-    return 'uncovered'
-  }
-  if (def.amount === undefined && !(await reserve(deps, call, Number(amount)))) return storeDown(call)
-  if (balance.reserved !== undefined) return takeCredit(deps, call, `balance ${balance.id}`)
-  call.end.refusal =
-    balance.left === undefined
+  const isAsked = isAgreed(amount, call.request.maxCharge)
+  if (isAsked && !(await reserve(deps, call, Number(amount)))) return storeDown(call)
+  return covered(deps, call, amount)
+}
+
+function covered(deps: ChargeDeps, call: Call, amount: bigint) {
+  const { id, reserved, left } = call.balance!
+  if (reserved !== undefined)
+    return mapSyncOrAsync(takeCredit(deps, call, `balance ${id}`), taken =>
+      taken === 'credited' ? ('covered' as const) : taken,
+    )
+  call.end.refusal = isAgreed(amount, call.request.maxCharge)
+    ? left === undefined
       ? 'This balance is unknown, or its period is over; nothing was taken'
-      : `The balance does not suffice: ${formatUsd(BigInt(balance.left))} can be taken; nothing was taken`
-  return 'uncovered'
+      : `The balance does not suffice: ${formatUsd(BigInt(left))} can be taken; nothing was taken`
+    : `The call costs ${formatUsd(amount)}, which is more than x-svc-max-charge; nothing was taken`
+  return 'uncovered' as const
 }

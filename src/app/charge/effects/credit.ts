@@ -24,11 +24,12 @@ export function credit(deps: ChargeDeps, call: Call) {
 type Taken = 'credited' | 'storeDown' | undefined
 
 /** For a call that a balance pays for: its buyer's runs that cost nothing are bounded too. It does not wait for credit. */
-export async function takeCredit(deps: ChargeDeps, call: Call, payer: string) {
-  if (deps.rules.credit === undefined) return 'covered'
-  const taken = await take(deps, call, payer)
-  if (taken === undefined) call.end.retryAfterMs = EXHAUSTED_RETRY_MS
-  return taken === 'credited' ? 'covered' : (taken ?? 'exhausted')
+export function takeCredit(deps: ChargeDeps, call: Call, payer: string) {
+  if (deps.rules.credit === undefined) return 'credited' as const
+  return mapSyncOrAsync(take(deps, call, payer), taken => {
+    if (taken === undefined) call.end.retryAfterMs = EXHAUSTED_RETRY_MS
+    return taken ?? ('exhausted' as const)
+  })
 }
 
 function take(deps: ChargeDeps, call: Call, payer = call.payment.payer): Taken | Promise<Taken> {

@@ -13,6 +13,7 @@ import { packageFacts } from './package.js'
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   init: async () => (await import('./commands/init.js')).initCommand,
   dev: async () => (await import('./commands/dev.js')).devCommand,
+  sell: async () => (await import('./commands/sell.js')).sellCommand,
   listen: async () => (await import('./commands/listen.js')).listenCommand,
   trigger: async () => (await import('./commands/trigger.js')).triggerCommand,
   doctor: async () => (await import('./commands/doctor.js')).doctorCommand,
@@ -37,6 +38,7 @@ const EXAMPLES = `
 Examples:
   $ svc init my-agent --template llm
   $ svc dev --sandbox
+  $ svc sell http://127.0.0.1:8000 --sandbox --price 'POST /v1/*=$0.01'
   $ svc doctor --network testnet
   $ svc quote https://agent.example/summarize
   $ svc call https://agent.example/summarize --body '{"text":"Hello."}' --max-price 0.05 --network testnet

@@ -28,7 +28,7 @@ import { systemClock } from './ports/clock.js'
 import { every } from './ports/timeouts-and-aborts.js'
 import { registryOf } from './registry/agent-registry-over-algod.js'
 
-const BESIDE: BesideTheCore = { audit: auditOf, registry: registryOf }
+export const BESIDE: BesideTheCore = { audit: auditOf, registry: registryOf }
 
 const parts = (
   agent: AgentDef,
@@ -117,7 +117,15 @@ export function createServer(agent: AgentDef, options: ServerOptions = {}): Koa 
  * @throws SvcError `invalid_options`, `invalid_address`, `invalid_facilitator`
  */
 export function serve(agent: AgentDef, options: ServeOptions = {}): SvcServer {
-  const { settings, node, routes, network, shutdown: drain } = parts(agent, options, serve)
+  return listening(parts(agent, options, serve), options)
+}
+
+type Served = Pick<ReturnType<typeof parts>, 'settings' | 'node' | 'routes' | 'network' | 'shutdown'>
+
+export function listening(
+  { settings, node, routes, network, shutdown: drain }: Served,
+  options: ServeOptions,
+): SvcServer {
   const { onReady = sayReady, onShutdown = exit, handleSignals, host } = settings
   const { port, maxConnections, ...timeouts } = listeningOf(settings)
   const server = createHttpServer(

@@ -1,0 +1,184 @@
+/** `svc sell`: puts prices before a server that runs already, in any language. */
+import { subscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Network } from '../../src/domain/index.js'
+import { redisStores } from '../../src/redis.js'
+import { checkedTerms, type RouteTerms, sell, type Terms } from '../../src/sell.js'
+import { portArgument, urlArgument } from '../arguments.js'
+import { callTold } from '../dev/messages.js'
+import { ALGOD_OPTION, NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
+import { json, note, print, printable, STDERR_LOGGER } from '../output.js'
+import { PACKAGE_FOLDER } from '../package.js'
+
+interface SellFlags {
+  readonly payTo?: string
+  readonly price?: readonly RouteTerms[]
+  readonly free?: readonly RouteTerms[]
+  readonly file?: string
+  readonly network?: Network
+  readonly sandbox?: boolean
+  readonly port?: number
+  readonly host?: string
+  readonly facilitator?: string
+  readonly algod?: string
+  readonly journal?: string
+  readonly trustProxy?: number
+  readonly json?: boolean
+}
+
+export function sellCommand(program: Command): void {
+  program
+    .command('sell')
+    .description('put prices before a server that runs already, in any language')
+    .argument('[url]', 'the server: an origin such as http://127.0.0.1:8000', urlArgument)
+    .option('--pay-to <address>', 'the Algorand address that is paid (default: SVC_PAY_TO)')
+    .option('--price <route=usd>', "what a call costs: 'POST /v1/*=$0.01'; may be repeated", priceArgument)
+    .option('--free <route>', "lets a route through unpaid: 'GET /health'; may be repeated", freeArgument)
+    .option(
+      '--file <file>',
+      'the same in a file, read again when it changes (default, without a url: svc.sell.json)',
+    )
+    .option(...NETWORK_OPTION)
+    .option('--sandbox', 'sell for play money, on a sandbox beside it')
+    .option('--port <port>', 'port (default: PORT, else 4021)', portArgument)
+    .option('--host <host>', 'address to listen on (default: every interface)')
+    .option('--facilitator <url>', 'the facilitator (default: the one that serve uses)', urlArgument)
+    .option(...ALGOD_OPTION)
+    .option('--journal <file>', 'keep a journal, for svc audit and svc refunds')
+    .option(
+      '--trust-proxy <count>',
+      'how many proxies in front report the caller (default: 0)',
+      countArgument,
+    )
+    .option('--json', 'print one line of JSON when it listens')
+    .addHelpText(
+      'after',
+      `
+Of the routes that a request matches, the most specific counts. What has no price is refused: 404. Answers are held until they are paid
+for; 4xx and 5xx of the server cost nothing. Retries under an Idempotency-Key get the answer that was paid for. The server gets
+x-svc-payer, x-svc-tx-id and x-svc-idempotency-key. REDIS_URL shares payments among replicas; SVC_AUDIT=1 serves the audit page.
+A change of the file, or SIGHUP, loads its terms; calls at work end by those that they began with.
+
+Examples:
+  $ svc sell http://127.0.0.1:8000 --sandbox --price 'POST /v1/*=$0.01' --price 'GET /reports/:id=$0.05' --free 'GET /health'
+  $ svc sell --file svc.sell.json --pay-to ADDRESS --network mainnet`,
+    )
+    .action(runSell)
+}
+
+async function runSell(url: string | undefined, flags: SellFlags): Promise<void> {
+  const local = flags.sandbox
+    ? await (await import('../dev/local-network.js')).startSandboxNetwork()
+    : undefined
+  Object.assign(process.env, local?.environment)
+  const { REDIS_URL: redisUrl, SVC_PAY_TO: payTo } = process.env
+  const file = flags.file ?? (url === undefined ? 'svc.sell.json' : undefined)
+  const termsNow = () => termsOf(url, flags, file, payTo)
+  const stores = redisUrl ? redisStores(redisUrl, { logger: STDERR_LOGGER }) : undefined
+  try {
+    const terms = termsNow()
+    const server = sell(terms, {
+      idempotency: { onLostResponse: 'replay' },
+      logger: STDERR_LOGGER,
+      port: flags.port,
+      host: flags.host,
+      facilitatorUrl: flags.facilitator,
+      algodUrl: flags.algod,
+      journal: flags.journal,
+      trustProxy: flags.trustProxy,
+      ...(stores && { stores, healthChecks: { redis: stores.ping } }),
+      onReady() {},
+      async onShutdown({ outcome }) {
+        await Promise.allSettled([stores?.close(), local?.close()])
+        process.exit(outcome === 'drained' ? 0 : 1)
+      },
+    })
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const about = {
+      url: `http://127.0.0.1:${port}`,
+      payTo: terms.payTo,
+      upstream: terms.upstream,
+      routes: terms.routes,
+    }
+    if (flags.json) print(json({ ...about, ...local?.told }))
+    else tell(about.url, terms, local?.exports ?? [])
+    if (file === undefined) return
+    const reload = () => {
+      try {
+        server.reload(termsNow())
+        note(`svc sell: ${printable(file)} was read again`)
+      } catch (error) {
+        note(`svc sell: ${printable((error as Error).message)}; the terms stay as they were`)
+      }
+    }
+    process.on('SIGHUP', reload)
+    const { sourceChanges } = await import('../dev/source-changes.js')
+    const changes = await sourceChanges(join(process.cwd(), file))
+    for (;;) {
+      await changes.next()
+      reload()
+    }
+  } catch (error) {
+    await Promise.allSettled([stores?.close(), local?.close()])
+    throw error
+  }
+}
+
+const HANDLE_LENGTH_MAX = 40
+
+function termsOf(url: string | undefined, flags: SellFlags, file: string | undefined, payTo?: string): Terms {
+  const schema = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/svc.sell.schema.json'), 'utf8'))
+  const given: Partial<Terms> & Pick<Terms, 'routes'> =
+    file === undefined ? { routes: [] } : checkedTerms(readFileSync(file, 'utf8'), schema, file)
+  const upstream = url ?? given.upstream
+  const host = upstream === undefined ? 'several' : new URL(upstream).host
+  return {
+    name: host,
+    // Another server's windows and kept answers are not this one's.
+    handle: `sell-${host.replace(/[^a-z0-9]+/g, '-')}`.slice(0, HANDLE_LENGTH_MAX),
+    description: 'Sold by svc sell.',
+    ...given,
+    ...(upstream !== undefined && { upstream }),
+    payTo: flags.payTo ?? given.payTo ?? payTo,
+    network: flags.network ?? given.network ?? networkFromEnvironment(),
+    routes: [...given.routes, ...(flags.price ?? []), ...(flags.free ?? [])],
+  }
+}
+
+function tell(url: string, terms: Terms, exports: readonly string[]): void {
+  const { routes, payTo, upstream } = terms
+  const priced = routes.map(({ route, price, subscription, free }) => {
+    const cost = free ? 'free' : (price ?? `${subscription?.price} for ${subscription?.period}`)
+    return `  ${printable(`${route}  ${cost}`)}`
+  })
+  const first = exports.length > 0 ? ['', 'Paste this where a caller runs:', '', ...exports] : []
+  print(
+    `Selling ${printable(upstream ?? 'several servers')} on ${url}, paid to ${printable(payTo)}`,
+    ...priced,
+    ...first,
+  )
+  subscribe('svc.call.ended', message => {
+    const { endpoint, call } = message as { endpoint: { method: string; path: string }; call: never }
+    note(callTold({ ...(call as object), method: endpoint.method, name: endpoint.path.slice(1) } as never))
+  })
+}
+
+function priceArgument(text: string, before: readonly RouteTerms[] = []): readonly RouteTerms[] {
+  const equals = text.lastIndexOf('=')
+  if (equals < 1) throw new InvalidArgumentError("It is METHOD /path=price, such as 'POST /v1/*=$0.01'.")
+  return [...before, { route: text.slice(0, equals).trim(), price: text.slice(equals + 1).trim() }]
+}
+
+function freeArgument(text: string, before: readonly RouteTerms[] = []): readonly RouteTerms[] {
+  return [...before, { route: text.trim(), free: true }]
+}
+
+function countArgument(text: string): number {
+  if (/^\d{1,2}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It is a number of proxies.')
+}

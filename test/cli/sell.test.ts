@@ -1,0 +1,111 @@
+/** `svc sell` as its users run it: a file, play money, a change of the file, and what it says where it cannot. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listen } from '../support/listen.js'
+import { challengeIn } from '../support/seller.js'
+import { hear, start, svc } from './run.js'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-sell-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const written = (name: string, terms: unknown) => {
+  writeFileSync(join(folder, name), typeof terms === 'string' ? terms : JSON.stringify(terms))
+  return name
+}
+
+describe('svc sell', () => {
+  it('sells by its file, for play money, and by the file as it changes', async () => {
+    const upstream = await listen((req, res) =>
+      res.end(`${req.method} ${req.url} for ${req.headers['x-svc-payer']}`),
+    )
+    const terms = (price: string) => ({
+      $schema: './node_modules/@svc/sdk/docs/svc.sell.schema.json',
+      upstream,
+      routes: [
+        { route: 'POST /v1/*', price, description: 'Any of them', tags: ['test'] },
+        { route: 'GET /health', free: true },
+      ],
+    })
+    written('svc.sell.json', terms('$0.01'))
+    const child = start(['sell', '--sandbox', '--port', '0'], {}, { cwd: folder })
+    const heard = hear(child)
+    const [, url] = await heard.until(/^Selling \S+ on (\S+), paid to [A-Z2-7]{58}$/m)
+    await heard.until(/POST \/v1\/\* {2}\$0\.01\n {2}GET \/health {2}free/)
+    const [, sandbox] = await heard.until(/export SVC_SANDBOX=(\S+)/)
+    const [, mnemonic] = await heard.until(/export SVC_MNEMONIC='([^']+)'/)
+    const env = { SVC_SANDBOX: sandbox!, SVC_MNEMONIC: mnemonic! }
+    const paid = await svc(['call', `${url}/v1/x?a=1`, '--body', '{}', '--max-price', '0.01'], env)
+    expect([paid.code, paid.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^POST \/v1\/x\?a=1 for [A-Z2-7]{58}/),
+    ])
+    await heard.until(/POST \/v1\/\*rest 200, charged \$0\.01/)
+    expect(await (await fetch(`${url}/health`)).text()).toBe('GET /health for undefined')
+    const refused = await fetch(`${url}/other`)
+    expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
+    const quoted = async () => challengeIn(await fetch(`${url}/v1/x`, { method: 'POST' })).accepts[0]!.amount
+    written('svc.sell.json', terms('$0.02'))
+    await heard.until(/was read again/)
+    expect(await quoted()).toBe('20000')
+    written('svc.sell.json', '{')
+    await heard.until(/svc\.sell\.json: it is not JSON; the terms stay as they were/)
+    expect(await quoted()).toBe('20000')
+    child.kill('SIGHUP')
+    await heard.until(/the terms stay as they were/)
+    child.kill('SIGTERM')
+    expect(await heard.ended).toBe(0)
+  })
+
+  it.each<readonly [string, readonly string[], string]>([
+    [
+      'nothing is priced',
+      ['http://127.0.0.1:9', '--pay-to', 'A'.repeat(58)],
+      "Nothing has a price: give --price 'POST /v1/*=$0.01' (invalid_options)",
+    ],
+    [
+      'nobody is paid',
+      ['http://127.0.0.1:9', '--price', 'GET /a=$1'],
+      'payTo is missing: is the environment variable set? (invalid_address)',
+    ],
+    [
+      'there is no file',
+      [],
+      'svc.sell.json cannot be used: there is no such file or folder (ENOENT) (file_unusable)',
+    ],
+    [
+      'a price is none',
+      ['http://127.0.0.1:9', '--price', 'GET /a'],
+      "It is METHOD /path=price, such as 'POST /v1/*=$0.01'.",
+    ],
+    [
+      'a route is none',
+      ['http://127.0.0.1:9', '--price', '/a=$1'],
+      "The route '/a': it is METHOD /path, such as 'POST /v1/*' (invalid_options)",
+    ],
+    [
+      'a method is none',
+      ['http://127.0.0.1:9', '--price', 'FETCH /a=$1'],
+      "The route 'FETCH /a': methods is of GET, POST, PUT, PATCH, DELETE, not 'FETCH' (invalid_options)",
+    ],
+    [
+      'a file has a misspelt field',
+      ['--file', 'misspelt.json'],
+      'misspelt.json: /routes/0 must NOT have additional properties (/routes/0/prise) (invalid_options)',
+    ],
+  ])('says in one line that %s', async (_, args, why) => {
+    const cwd = mkdtempSync(join(folder, 'empty-'))
+    writeFileSync(
+      join(cwd, 'misspelt.json'),
+      JSON.stringify({ routes: [{ route: 'GET /a', price: '$1', prise: '$1' }] }),
+    )
+    const { code, stdout, stderr } = await svc(['sell', ...args], {}, { cwd })
+    expect(stderr).toContain(why)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect([code, stdout]).toEqual([2, ''])
+  })
+})

@@ -1,0 +1,282 @@
+/** Servers that run already, sold by route: prices, what is free, attacks on what stands between, and terms that change at work. */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { type Sold, sell, type Terms } from '../../src/sell.js'
+import { gate } from '../support/gate.js'
+import { rawRequest, sendRaw } from '../support/raw-http.js'
+import { http, OK, type RawUpstream, rawUpstream } from '../support/raw-upstream.js'
+import { ask, challengeIn, pay, signFor } from '../support/seller.js'
+
+const ROUTES = [
+  { route: 'GET /*', price: '$0.001' },
+  { route: 'POST /v1/*', price: '$0.01' },
+  { route: 'GET,POST /v1/dear', price: '$1' },
+  { route: 'GET /reports/:id', price: '$0.05' },
+  { route: 'GET /health', free: true },
+  { route: 'GET /public/*', free: true },
+  { route: 'GET /public/report', price: '$0.20' },
+  { route: 'PUT /upload', free: true },
+]
+
+let sandbox: Sandbox
+let upstream: RawUpstream
+let server: Sold
+let url: string
+let terms: Terms
+beforeAll(async () => {
+  ;[sandbox, upstream] = await Promise.all([startSandbox(), rawUpstream()])
+  terms = {
+    name: 'Sold',
+    handle: 'test-agent',
+    description: 'Sold.',
+    payTo: sandbox.seller.address,
+    network: 'testnet',
+    upstream: upstream.url,
+    routes: ROUTES,
+  }
+  const { facilitatorUrl, algodUrl } = sandbox
+  server = sell(terms, {
+    port: 0,
+    host: '127.0.0.1',
+    facilitatorUrl,
+    algodUrl,
+    idempotency: { onLostResponse: 'replay' },
+    handleSignals: false,
+    onReady() {},
+    onShutdown() {},
+  })
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(async () => {
+  server.closeAllConnections()
+  await server.shutdown('test over')
+  await upstream.close()
+  await sandbox.close()
+})
+beforeEach(() => {
+  upstream.received.length = 0
+  upstream.answer = OK
+})
+
+const seller = () => ({ sandbox, url }) as Parameters<typeof pay>[0]
+const balance = () => sandbox.balance(sandbox.seller.address).usdc!
+const lines = () => upstream.received.map(({ line }) => line)
+
+describe('the most specific route of a request', () => {
+  it.each([
+    ['GET', '/anything', 1_000n],
+    ['GET', '/reports/7', 50_000n],
+    ['GET', '/reports/7/more', 1_000n],
+    ['POST', '/v1/chat', 10_000n],
+    ['GET', '/v1/dear', 1_000_000n],
+    ['POST', '/v1/dear', 1_000_000n],
+    ['GET', '/public/report', 200_000n],
+  ])('%s %s costs what it says', async (method, path, price) => {
+    const before = balance()
+    const answer = await pay(seller(), url + path, { method })
+    expect([answer.status, await answer.text(), balance() - before]).toEqual([200, 'the answer', price])
+    expect(lines()).toEqual([`${method} ${path} HTTP/1.1`])
+  })
+
+  it.each([
+    ['POST', '/elsewhere', 405],
+    ['PUT', '/v1/chat', 405],
+    ['DELETE', '/reports/7', 405],
+    ['PUT', '/health', 405],
+  ])('%s %s has no price and is refused', async (method, path, status) => {
+    const answer = await ask(url + path, { method })
+    expect(answer.status).toBe(status)
+    expect(await answer.json()).toMatchObject({ error: { message: expect.any(String) } })
+    expect(lines()).toEqual([])
+  })
+
+  it.each([
+    ['GET', '/health'],
+    ['HEAD', '/health'],
+    ['GET', '/public/a/b?c=1'],
+    ['PUT', '/upload'],
+  ])('%s %s is let through', async (method, path) => {
+    if (method === 'HEAD')
+      upstream.answer = socket => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n')
+    const body = method === 'PUT' ? 'sent' : undefined
+    const answer = await ask(url + path, { method, body, headers: { 'x-svc-payer': 'spoofed' } })
+    expect([answer.status, await answer.text()]).toEqual([200, method === 'HEAD' ? '' : 'the answer'])
+    expect(lines()).toEqual([`${method} ${path} HTTP/1.1`])
+    expect(upstream.received[0]!.body).toBe(body ?? '')
+    expect(upstream.received[0]!.headers.join()).not.toContain('spoofed')
+  })
+
+  it('that is free passes redirects and conditions, and no quote', async () => {
+    upstream.answer = socket =>
+      socket.write(http('304 Not Modified', ['ETag: "1"']).replace(/content-length.*\r\n/i, ''))
+    const same = await ask(`${url}/public/x`, { method: 'GET', headers: { 'if-none-match': '"1"' } })
+    expect([same.status, same.headers.get('etag')]).toEqual([304, '"1"'])
+    expect(upstream.received[0]!.headers).toContain('if-none-match: "1"')
+    upstream.answer = socket => socket.write(http('402 Payment Required', ['PAYMENT-REQUIRED: e30=']))
+    expect((await ask(`${url}/public/x`, { method: 'GET' })).status).toBe(502)
+    upstream.answer = socket => socket.destroy()
+    const broken = await ask(`${url}/public/x`, { method: 'GET' })
+    expect([broken.status, await broken.json()]).toMatchObject([
+      502,
+      { error: { code: 'upstream_unreachable' } },
+    ])
+    expect((await ask(`${url}/upload`, { method: 'PUT', body: 'x'.repeat(2_000_000) })).status).toBe(413)
+  })
+
+  it('leaves the agent its own free routes', async () => {
+    expect(await (await ask(`${url}/.well-known/svc.json`, { method: 'GET' })).json()).toMatchObject({
+      name: 'Sold',
+    })
+    await expect.poll(async () => (await ask(`${url}/ready`, { method: 'GET' })).json()).toEqual({ ok: true })
+    expect(lines()).toEqual([])
+  })
+})
+
+/** Bytes that two servers could read in two ways. None may reach the upstream unpaid, and none as more than one request. */
+describe('an attack', () => {
+  const smuggled = 'GET /v1/dear HTTP/1.1\r\nHost: x\r\n\r\n'
+  const head = (line: string, ...headers: string[]) => `${[line, 'Host: a', ...headers].join('\r\n')}\r\n\r\n`
+
+  it.each<readonly [string, string]>([
+    [
+      'a length and chunks',
+      `${head('PUT /upload HTTP/1.1', 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n${smuggled}`,
+    ],
+    [
+      'two lengths',
+      `${head('PUT /upload HTTP/1.1', 'Content-Length: 0', `Content-Length: ${smuggled.length}`)}${smuggled}`,
+    ],
+    ['a length with a sign', `${head('PUT /upload HTTP/1.1', 'Content-Length: +5')}hello`],
+    [
+      'chunked twice',
+      `${head('PUT /upload HTTP/1.1', 'Transfer-Encoding: chunked, identity')}0\r\n\r\n${smuggled}`,
+    ],
+    ['chunked misspelt', `${head('PUT /upload HTTP/1.1', 'Transfer-Encoding: xchunked')}0\r\n\r\n`],
+    ['a space before the colon', `${head('PUT /upload HTTP/1.1', 'Content-Length : 5')}hello`],
+    ['a folded header', `${head('PUT /upload HTTP/1.1', 'X-A: 1', ' Transfer-Encoding: chunked')}0\r\n\r\n`],
+    ['bare line feeds', `PUT /upload HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n0\n\n`],
+    ['a bare carriage return', head('GET /health HTTP/1.1', 'X-A: 1\rX-Svc-Payer: spoofed')],
+    ['a zero byte in a header', head('GET /health HTTP/1.1', 'X-A: \0')],
+    [
+      'a chunk size that is none',
+      `${head('PUT /upload HTTP/1.1', 'Transfer-Encoding: chunked')}0x5\r\nhello\r\n0\r\n\r\n`,
+    ],
+    [
+      'a chunk longer than its size',
+      `${head('PUT /upload HTTP/1.1', 'Transfer-Encoding: chunked')}2\r\nhello\r\n0\r\n\r\n`,
+    ],
+    ['20 KiB of headers', head('GET /health HTTP/1.1', `X-Long: ${'x'.repeat(20_000)}`)],
+    ['a space in the target', head('GET /health HTTP/1.1 x HTTP/1.1')],
+    ['another protocol', head('GET /health HTTP/9.9')],
+  ])('by %s is no request', async (_, bytes) => {
+    const { status } = await sendRaw(url, bytes)
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(lines()).toEqual([])
+  })
+
+  it.each([
+    '/public/../v1/dear',
+    '/public/..;/v1/dear',
+    '/public/%2e%2e/v1/dear',
+    '/public/%252e%252e/v1/dear',
+    '/public/..%2fv1/dear',
+    '/public/..%5cv1/dear',
+    '/public/..\\v1\\dear',
+    '/public//report',
+    '/public/Report',
+    '/public/report/',
+    '/public/report;x=1',
+    '/public/%72eport',
+    '/public/report%00',
+    '/PUBLIC/x/../report',
+    'http://other/public/x',
+    '//public/x',
+    '/public/x#/v1/dear',
+  ])('on the price by the path %s is not let through', async path => {
+    const { status } = await sendRaw(url, rawRequest('GET', path))
+    expect([400, 402, 404]).toContain(status)
+    expect(lines()).toEqual([])
+  })
+
+  it.each([
+    '/v1/Dear',
+    '/v1/dear/',
+    '/v1/dear;x',
+    '/V1/../v1/dear',
+    '/v1/%64ear',
+    '/v1/x/../dear',
+    '/v1/./dear',
+  ])('on the price by the path %s is quoted no cheaper price', async path => {
+    const { status } = await sendRaw(url, rawRequest('POST', path))
+    expect([400, 404]).toContain(status)
+  })
+
+  it('by a second request in the body of the first is one request', async () => {
+    const { status } = await sendRaw(
+      url,
+      `${head('PUT /upload HTTP/1.1', `Content-Length: ${smuggled.length}`, 'Connection: close')}${smuggled}`,
+    )
+    expect(status).toBe(200)
+    expect(lines()).toEqual(['PUT /upload HTTP/1.1'])
+    expect(upstream.received[0]!.body).toBe(smuggled)
+  })
+
+  it('by headers that the connection names takes nothing of ours away', async () => {
+    await sendRaw(
+      url,
+      rawRequest('GET', '/health', ['Connection: x-forwarded-for, via, x-own', 'X-Own: gone']),
+    )
+    const text = upstream.received[0]!.headers.join('\n')
+    expect(text).toContain('x-forwarded-for: 127.0.0.1')
+    expect(text).toContain('via: 1.1 svc')
+    expect(text).not.toContain('gone')
+  })
+})
+
+describe('terms that change', () => {
+  it('drop no call at work, take no payment twice, and keep kept answers', async () => {
+    const begun = gate()
+    const more = gate()
+    upstream.answer = async socket => {
+      begun.open()
+      await more.opened
+      OK(socket)
+    }
+    const target = `${url}/v1/slow`
+    const headers = { 'idempotency-key': 'a-random-key-that-no-stranger-guesses' }
+    const payment = await signFor(seller(), target, { body: 'x' })
+    const before = balance()
+    const running = ask(target, { body: 'x', headers: { ...payment, ...headers } })
+    await begun.opened
+    const routes = [
+      ...ROUTES.filter(({ route }) => route !== 'POST /v1/*'),
+      { route: 'POST /v1/*', price: '$0.02' },
+    ]
+    server.reload({ ...terms, routes })
+    const quoted = await ask(target, { body: 'x' })
+    expect(challengeIn(quoted).accepts[0]!.amount).toBe('20000')
+    const inUse = await ask(target, { body: 'x', headers: { ...payment, ...headers } })
+    expect(inUse.status).toBe(409)
+    more.open()
+    expect([(await running).status, balance() - before]).toEqual([200, 10_000n])
+    const again = await ask(target, { body: 'x', headers: { ...payment, ...headers } })
+    expect([again.headers.get('idempotency-replayed'), await again.text()]).toEqual(['true', 'the answer'])
+    expect((await ask(target, { body: 'y', headers: payment })).status).toBe(409)
+    expect(balance() - before).toBe(10_000n)
+    server.reload(terms)
+  })
+
+  it('and cannot be used stay as they were', async () => {
+    const reloading = (routes: Terms['routes']) => () => server.reload({ ...terms, routes })
+    expect(reloading([])).toThrow(/Nothing has a price/)
+    expect(reloading([{ route: 'v1', price: '$1' }])).toThrow(/METHOD \/path/)
+    expect(reloading([{ route: 'GET /a', price: 'cheap' }])).toThrow(/cheap/)
+    expect(reloading([{ route: 'GET /a', free: true, price: '$1' }])).toThrow(/no terms/)
+    expect(reloading([...ROUTES, { route: 'GET /reports/:other', price: '$9' }])).toThrow(/both at GET/)
+    const quoted = await ask(`${url}/v1/x`)
+    expect(challengeIn(quoted).accepts[0]!.amount).toBe('10000')
+  })
+})

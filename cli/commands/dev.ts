@@ -3,6 +3,7 @@
  * money on request.
  */
 import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { portArgument } from '../arguments.js'
 import type { Report } from '../dev/announce.js'
@@ -61,6 +62,7 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
   const local = await localNetworkOf(flags)
   const lent = `svc dev: no @svc/sdk is installed here, so the agent gets ${packageFacts().version}, that of svc`
   let isLent = false
+  const sources = new Set([entry.path])
   let changes: SourceChanges | undefined
   try {
     const env = environment(flags, local)
@@ -71,7 +73,11 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
       env,
       changes,
       interruption: stop,
-      onReport: reporter(offerTeller(local, flags)),
+      onSource: path => {
+        sources.add(path)
+        changes?.add(path)
+      },
+      onReport: reporter(offerTeller(local, flags, sources)),
       onLentSdk: () => {
         if (!isLent) note(lent)
         isLent = true
@@ -122,13 +128,27 @@ function reporter(onListening: (port: number) => void): (report: Report) => void
   }
 }
 
+const PREFIXES_MAX = 20
+
+/** The paths that stand in the sources: an app that mounts the agent has its prefix there, and says it nowhere before a request. */
+function pathsIn(sources: ReadonlySet<string>): string[] {
+  const texts = [...sources].flatMap(path => (existsSync(path) ? readFileSync(path, 'utf8') : []))
+  const found = texts.flatMap(text => [...text.matchAll(/(['"`])(\/[\w.~/-]*\w)(\/\*\w*)?\1/g)])
+  return [...new Set(found.map(([, , path]) => path!))].slice(0, PREFIXES_MAX)
+}
+
 /** Prints an offer when it is new. A restart that did not change the offer prints one line. */
-function offerTeller(local: LocalNetwork | undefined, { json: asJson }: DevFlags): (port: number) => void {
+function offerTeller(
+  local: LocalNetwork | undefined,
+  { json: asJson }: DevFlags,
+  sources: ReadonlySet<string>,
+): (port: number) => void {
   let last = ''
   const tell = async (port: number) => {
     const { offerAt } = await import('../dev/first-call.js')
     const network = local?.network ?? ownNetworkIfAny()?.given
-    const offer = await offerAt(port, { network, headers: OFFER_HEADERS })
+    const prefixes = ['', ...pathsIn(sources)]
+    const offer = await offerAt(port, { network, headers: OFFER_HEADERS, prefixes })
     if (!offer) return
     const { url, manifest, call } = offer
     if (asJson) return print(json({ url, manifest, call, ...local?.told }))

@@ -56,7 +56,7 @@ function isOwnFrame(line: string): boolean {
 subscribe('svc.handler.failed', message => {
   const { endpoint, traceId, error } = message as HandlerFailedMessage
   const lines = inspect(error).split('\n')
-  const told = lines.filter(line => !/^\s+at /.test(line) || isOwnFrame(line))
+  const told = lines.filter(line => !/^\s+(at |\.\.\. \d+ lines matching)/.test(line) || isOwnFrame(line))
   const report = { endpoint, traceId, error: told.join('\n') }
   process.send?.({ svcDevFailure: report } satisfies Report)
 })

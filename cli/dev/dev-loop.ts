@@ -16,6 +16,8 @@ export interface DevLoop {
   readonly changes?: SourceChanges
   readonly interruption: Interruption
   onReport(report: Report): void
+  /** A file that the agent imports. */
+  onSource(path: string): void
   /** The agent's folder has no `@svc/sdk`, and it got that of this command line. */
   onLentSdk(): void
   say(line: string): void
@@ -30,7 +32,7 @@ export async function runDevLoop(loop: DevLoop): Promise<number> {
   for (;;) {
     const agent = startAgent(entry, env, {
       ...loop,
-      onSource: line => (line === LENT_SDK ? onLentSdk() : changes?.add(fileURLToPath(line))),
+      onSource: line => (line === LENT_SDK ? onLentSdk() : loop.onSource(fileURLToPath(line))),
     })
     interruption.onAgain(agent.signal)
     const changed = changes?.next().then(() => 'changed' as const) ?? NEVER

@@ -33,13 +33,16 @@ export interface Asking {
   readonly only?: string | undefined
   /** Sent with each question for a price. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Where another app may mount the agent, in the order of asking. @default the root */
+  readonly prefixes?: readonly string[]
 }
 
 /** `undefined` where no agent listens on this port. */
 export async function offerAt(port: number, asking: Asking = {}): Promise<Offer | undefined> {
-  const url = `http://127.0.0.1:${port}`
+  const [prefix = '', ...others] = asking.prefixes ?? []
+  const url = `http://127.0.0.1:${port}${prefix}`
   const manifest = await manifestAt(url)
-  if (!manifest) return undefined
+  if (!manifest) return others.length > 0 ? offerAt(port, { ...asking, prefixes: others }) : undefined
   const auditUrl = `${url}/_svc/audit`
   const hasAudit = await fetch(auditUrl).then(
     ({ ok }) => ok,

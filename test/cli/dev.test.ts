@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from './nodes.js'
-import { agentSource, type ProjectFolder, projectFolder } from './project-folder.js'
+import { agentSource, type ProjectFolder, projectFolder, ROOT } from './project-folder.js'
 import { type Heard, hear, start, svc } from './run.js'
 
 const PAY_TO = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
@@ -174,6 +174,23 @@ describe('svc dev --sandbox', () => {
     expect(stack).toMatch(/Error: as planned\n +at .*agent\.mjs:\d+/)
     expect(stack).not.toContain('deliver.js')
     await heard.until(/^POST \/say 500 handler_error, not charged, \d+ ms$/m)
+  })
+
+  it('finds an agent that an app mounts under a prefix, and the call that it prints is paid', async () => {
+    const mounted = agentSource('hello')
+      .replace('serve }', 'createHandler }')
+      .replace('serve(defineAgent(', 'const { node } = createHandler(defineAgent(')
+      .replace('onReady: () => {},', '')
+    const app = `
+import express from '${ROOT}/node_modules/express/index.js'
+${mounted}
+express().get('/health', (_, res) => res.send('the app’s')).use('/paid', node).listen(process.env.PORT)`
+    const { heard } = dev(project({ 'index.js': app }), ['--sandbox', '--json'])
+    const offer = await ready(heard)
+    expect(offer.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/paid$/)
+    expect(offer.call.url).toBe(`${offer.url}/say`)
+    expect(await pay(offer)).toEqual({ word: 'hello' })
+    expect((await fetch(`${offer.url}/_svc/audit`)).status).toBe(200)
   })
 
   it('prints what a handler logs, also what is private, which no caller reads', async () => {

@@ -101,6 +101,9 @@ describe('the page of an agent that sells', () => {
     expect(new Set(await lit(page))).toEqual(new Set(call.path))
     const run = page.locator('#run')
     expect(await run.locator('.timings tr').count()).toBe(call.path.length + 1)
+    expect(await run.locator('.timings tr', { hasText: 'entitling uncovered' }).textContent()).toMatch(
+      /^A window or a balance: none came with it\. entitling uncovered/,
+    )
     for (const text of [call.txId!, '$0.01 (10000 base units', call.traceId])
       expect(await run.textContent()).toContain(text)
 

@@ -2,6 +2,7 @@
 import type { Hello, RunView } from '../page-events.js'
 import { button, byId, element } from './dom-elements.js'
 import { dateAndTime, duration, timeOfDay, usd } from './number-format.js'
+import { sentenceOf } from './step-words.js'
 
 const CHARGED: Readonly<Record<string, string>> = {
   yes: 'charged',
@@ -76,17 +77,16 @@ function timings({ path, timingsMs, final }: RunView, { steps }: Hello): HTMLEle
   const longestMs = Math.max(...timingsMs, 0.001)
   const table = element('table', 'timings')
   for (const [at, step] of path.entries()) {
-    const [state, event] = steps[step]!.split('.') as [string, string]
+    const name = steps[step]!
     const bar = element('i', 'fill accent')
     bar.style.width = `${(100 * (timingsMs[at] ?? 0)) / longestMs}%`
-    const name = element('th', '', state)
-    name.setAttribute('scope', 'row')
+    const said = element('th', '', sentenceOf(name), ' ', element('span', 'event', name.replace('.', ' ')))
+    said.setAttribute('scope', 'row')
     table.append(
       element(
         'tr',
         '',
-        name,
-        element('td', 'event', event),
+        said,
         element('td', 'bar', element('span', 'track', bar)),
         element('td', 'time', duration(timingsMs[at] ?? 0)),
       ),

@@ -53,6 +53,85 @@ it(`and ${HISTORIES} of calls on one balance`, async () => {
   expect([...seen].sort()).toEqual(ANSWERS_OF_A_BALANCE.sort())
 }, 600_000)
 
+/** So many histories find each of these; their order is the same each time. */
+const FINDING = { histories: 300, seed: 7 }
+
+describe('histories of calls on one balance tell a Redis apart that', () => {
+  it.each<readonly [string, string, string]>([
+    [
+      'counts again what is sent again',
+      "if claimOurs and charge and lists(claim, 'evicted') then",
+      'if claimOurs and charge and lists(claim, "evicted") then redis.call("HINCRBY", key.u, "unused", 0 - charge)',
+    ],
+    [
+      'counts where another call has the claim',
+      'local claimOurs = claim and claim.token == token and',
+      'local claimOurs = claim and',
+    ],
+    [
+      'counts a call that is given up',
+      "if units and charge and claimMoved and lists(claim, 'evicted') then",
+      'if units and charge then',
+    ],
+    ['counts below nothing', 'math.max(0, units.unused - charge)', 'units.unused - charge'],
+    ['lets no reservation lapse', "redis.call('ZRANGEBYSCORE', key.v, '-inf', nowMs)", '{}'],
+    [
+      'lets reservations lapse, and keeps them',
+      "redis.call('ZREMRANGEBYSCORE', key.v, '-inf', nowMs)",
+      'local kept',
+    ],
+    ['takes more than is free', 'if take > free or', 'if'],
+    ['takes what others have reserved', 'local free = freeOf(units)', 'local free = units.unused'],
+    [
+      'keeps what a claim had reserved before',
+      "if replaced then redis.call('ZREM', key.v, replaced) end",
+      '',
+    ],
+    [
+      'keeps what a call that ended had reserved',
+      "if given and claimMoved then redis.call('ZREM', key.v, given) end",
+      '',
+    ],
+    [
+      'gives back twice what had lapsed',
+      'if units and nowMs < claim.leaseEndsMs then units',
+      'if units then units',
+    ],
+    [
+      'renews the claim without its reservation',
+      'if reserved and reserve(reserved, leaseMs) and',
+      'if false and',
+    ],
+    [
+      'forgets what lapsed and is renewed',
+      "redis.call('HINCRBY', key.u, 'reserved', reserved)",
+      'redis.call("ECHO", "")',
+    ],
+    ['sells again what was sold', 'if findUnits() then', 'if false then'],
+    ['takes after the end', "if nowMs >= units.endsAtMs then move(units, 'ended') end", ''],
+    [
+      'forgets a balance whose calls are at work',
+      "redis.call('PEXPIRE', key.u, leaseMs + 60000, 'GT')",
+      'local forgotten',
+    ],
+    ['frees the key of a charge without an answer', 'if not charge and not answer and', 'if not answer and'],
+    ['drops nothing', "move(units, 'unsettled')", 'units = units'],
+  ])('%s', async (_, find, replace) => {
+    let planted = 0
+    const redis = await virtualRedis(lua => {
+      if (lua.includes(find)) planted++
+      return lua.replace(find, () => replace)
+    })
+    try {
+      const { histories, seed } = FINDING
+      await expect(heldToDecision(redis, histories, balanceHistories, seed)).rejects.toThrow()
+      expect(planted).toBeGreaterThan(0)
+    } finally {
+      await redis.stop()
+    }
+  })
+})
+
 describe('the drawings in Redis', () => {
   it('are the tables that every script carries, row for row', async () => {
     const lua = `${PRELUDE}${UNITS} return cjson.encode({ CLAIM, PAYMENT, UNITS })`

@@ -1,6 +1,5 @@
 /** What is published of a walk, in docs/machines/explored.json. `svc machines --prove` prints it beside its proofs, whose fields it has. */
 import type { Explored } from './explore.js'
-import type { Case } from './world.js'
 
 export interface Figures {
   readonly name: string
@@ -17,7 +16,12 @@ export interface Figures {
   readonly refuted: readonly string[]
 }
 
-export function figuresOf({ name, calls: { length: calls } }: Case, explored: Explored): Figures {
+export function figuresOf(
+  { name, calls: { length: calls } }: { readonly name: string; readonly calls: readonly unknown[] },
+  explored: Pick<Explored, 'states' | 'transitions' | 'depth' | 'isComplete'> & {
+    readonly violations: ReadonlyMap<string, unknown>
+  },
+): Figures {
   const { states, transitions: steps, depth, isComplete, violations } = explored
   const says = `no order of ${calls} calls broke a money rule when last explored: ${name} (${steps} steps)`
   const refuted = [...violations.keys(), ...(isComplete ? [] : ['the walk was cut'])]

@@ -6,4 +6,13 @@ export interface Plant {
   readonly in: string
 }
 
+export function plant(
+  name: string,
+  says: string,
+  file: string,
+  find: string,
+  replace: string,
+  where?: string,
+): Plant
+
 export const PLANTS: readonly Plant[]

@@ -18,7 +18,7 @@ const STRANGER = 'no key, and a stranger sends the bytes again'
 const OF_THREE = 'one key, two payments, and one of them without it, release'
 const WITH_AND_WITHOUT = 'one payment, with a key and without, release'
 
-const plant = (name, says, file, find, replace, where = ONE_PAYMENT) => ({
+export const plant = (name, says, file, find, replace, where = ONE_PAYMENT) => ({
   ...{ name, says, in: where },
   edits: [{ file, find, replace }],
 })

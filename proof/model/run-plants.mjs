@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundled } from '../simulation/bundle.mjs'
+import { BALANCE_PLANTS } from './balance-plants.mjs'
 import { PLANTS } from './plants.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -21,7 +22,7 @@ export async function huntFor({ name, edits, in: where }) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   console.log('| fault | steps | rule that it breaks |\n|---|---:|---|')
-  for (const plant of PLANTS) {
+  for (const plant of [...PLANTS, ...BALANCE_PLANTS]) {
     const found = await huntFor(plant)
     if (!found) process.exitCode = 1
     console.log(`| ${plant.says} | ${found?.trace.length ?? ''} | ${found?.rule ?? 'none: not found'} |`)

@@ -1,6 +1,9 @@
 /** Every interleaving of two calls over the store's decision, and what the walk is worth: each planted fault is found. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { exploreBalance } from '../../proof/model/balance.js'
+import { BALANCE_PLANTS } from '../../proof/model/balance-plants.mjs'
+import { BALANCE_CASES } from '../../proof/model/balance-world.js'
 import { CASES_OF_THREE, CASES_OF_TWO } from '../../proof/model/cases.js'
 import { type Explored, explore } from '../../proof/model/explore.js'
 import { type Figures, figuresOf } from '../../proof/model/figures.js'
@@ -19,6 +22,8 @@ const STATES_MAX = 200_000
 const published: readonly Figures[] = JSON.parse(
   readFileSync(new URL('../../docs/machines/explored.json', import.meta.url), 'utf8'),
 )
+
+const BALANCES_OF_TWO = BALANCE_CASES.filter(({ calls }) => calls.length === 2)
 
 interface Walk extends Explored {
   readonly traces: readonly Trace[]
@@ -50,14 +55,15 @@ describe('two calls, in every order', () => {
 /** Where they differ, the behaviour has changed: `npm run explore` walks three calls anew as well, and publishes all figures. */
 describe('the published figures', { timeout: 300_000 }, () => {
   it('of two calls are those of this walk', () => {
-    expect(published.filter(({ calls }) => calls === 2)).toEqual(
-      CASES_OF_TWO.map(plan => figuresOf(plan, walkOf(plan))),
-    )
+    expect(published.filter(({ calls }) => calls === 2)).toEqual([
+      ...CASES_OF_TWO.map(plan => figuresOf(plan, walkOf(plan))),
+      ...BALANCES_OF_TWO.map(plan => figuresOf(plan, exploreBalance(plan))),
+    ])
   })
 
   it('are of every case, and no rule is broken in one', () => {
     expect(published.map(({ name }) => name)).toEqual(
-      [...CASES_OF_TWO, ...CASES_OF_THREE].map(({ name }) => name),
+      [...CASES_OF_TWO, ...CASES_OF_THREE, ...BALANCE_CASES].map(({ name }) => name),
     )
     expect(published.flatMap(({ refuted }) => refuted)).toEqual([])
   })
@@ -144,7 +150,7 @@ async function replayAll(
 }
 
 describe('a fault in the decision', () => {
-  for (const plant of PLANTS)
+  for (const plant of [...PLANTS, ...BALANCE_PLANTS])
     it(`is found: ${plant.says}`, { timeout: 120_000 }, async () => {
       expect(await huntFor(plant)).toMatchObject({ rule: expect.any(String) })
     })

@@ -140,8 +140,8 @@ export const PLANTS = [
     'renew-half',
     'A renewal renews the key where the payment is another call’s by now.',
     DECISION,
-    'return leaving(true, renewedClaim, renewedPayment, units)',
-    'return leaving(true, renewedClaim)',
+    'return leaving(true, renewedClaim, renewedPayment,',
+    'return leaving(true, renewedClaim, undefined,',
   ),
   plant(
     'release-frees-anothers',

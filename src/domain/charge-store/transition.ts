@@ -23,7 +23,7 @@ import {
   type Records,
   verdictOn,
 } from './records.js'
-import { outlasting, reserve } from './units.js'
+import { findUnits, outlasting, reserve } from './units.js'
 
 export { close, count } from './closing.js'
 export { drop, look, sell } from './units.js'
@@ -151,8 +151,8 @@ export function renew(records: Records, move: LeasedHold, nowMs: number): Decisi
     leaseEndsMs,
     expiresAtMs: paymentLists(payment, 'recorded') ? lapsedKeptMs : payment.expiresAtMs,
   }
-  const units = claim?.reserved === undefined ? undefined : outlasting(records, move.slot, lapsedKeptMs)
-  return leaving(true, renewedClaim, renewedPayment, units)
+  const units = claim?.reserved === undefined ? undefined : findUnits(records, move, nowMs)
+  return leaving(true, renewedClaim, renewedPayment, units && outlasting(units, lapsedKeptMs))
 }
 
 export function resolve(records: Records, move: ResolveMove, nowMs: number): Decision<Resolved> {

@@ -37,14 +37,13 @@ export function reserve(
   const free = Math.max(0, unused - records.reserved(move.slot, nowMs) + replaced)
   if (move.take > free || !lists(units, 'taken'))
     return leaving(opened({ verdict: 'short', unused, free }), claim, payment)
-  const taken = outlasting(records, move.slot, claim.expiresAtMs)
+  const taken = outlasting(units, claim.expiresAtMs)
   return leaving(opened({ verdict: 'taken', unused }), { ...claim, reserved: move.take }, payment, taken)
 }
 
 /** A balance stays for the calls that reserved before its end, so that nothing that comes late restores it. */
-export function outlasting(records: Records, slot: string, expiresAtMs: number): Units | undefined {
-  const units = records.units(slot)
-  return units && { ...units, expiresAtMs: Math.max(units.expiresAtMs, expiresAtMs) }
+export function outlasting(units: Units, expiresAtMs: number): Units {
+  return { ...units, expiresAtMs: Math.max(units.expiresAtMs, expiresAtMs) }
 }
 
 /** What was served late is the seller's loss: no more is counted than there is. */

@@ -40,16 +40,7 @@ export const CANNOT: readonly { readonly pair: Pair; readonly because: string }[
   },
 ]
 
-/** Pairs that exist, and that the product does not bear yet: the README says what goes wrong. */
-export const OPEN: readonly { readonly pair: Pair; readonly because: string }[] = [
-  {
-    pair: ['mode=none', 'deploy=mode'],
-    because:
-      'A seller that begins to heed keys between two requests of one call: an answer that is owed without a key is found by the same request, which has one, only with a proof of the payer.',
-  },
-]
-
-const PAIRS = [...CANNOT, ...OPEN].map(({ pair }) => pair)
+const PAIRS = CANNOT.map(({ pair }) => pair)
 export const ROWS = coveringArray(TABLE, PAIRS) as unknown as readonly Features[]
 
 /** The same for the same seed. Seeds that follow each other have rows that follow each other. */

@@ -176,7 +176,10 @@ describe('a key that was used', () => {
       const { name } =
         sealedUnder === undefined ? { name: own } : (await claimOf({ key: sealedUnder, paid: {} }))!
       const sealed = seal({ ...told, answer } as never, sealedUnder ?? 'WRAPPER', name, systemRandom)
-      const found = await opened({ paid: {}, ...asking, says: { verdict: 'replayable', answer: sealed } })
+      const replayable = { verdict: 'replayable', answer: sealed } as const
+      // Under the payment's own name, which is asked next, it opens for the payer that proved itself.
+      const next = asking.call?.isProven ? replayable : ({ verdict: 'spent' } as const)
+      const found = await opened({ paid: {}, ...asking, says: [replayable, next] })
       const { held, problem, replayed } = fieldsOf(found.call)
       return { answer: found.answer, held, says: problem?.message, txId: replayed?.txId }
     }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { defineEndpoint, type EndpointDef } from '../../src/index.js'
 import { EVERY_DOOR } from '../support/doors.js'
 import {
+  AWAY,
   DOUBT,
   HOME,
   inDoubt,
@@ -100,6 +101,7 @@ async function paid(old: OwnedSeller, skill: string, key: object, door = EVERY_D
   }
 }
 
+const WITHOUT_KEYS: Version = { options: { idempotency: undefined } }
 const KEYS = [undefined, SHORT_KEY, randomKey()]
 const SKILLS = ['work', 'window']
 const CALLS = KEYS.flatMap(key => SKILLS.map(skill => ({ skill, key: key === undefined ? {} : keyed(key) })))
@@ -159,9 +161,9 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
   })
 
   it.each([false, true])(
-    'from which on keys count: their payers need a proof; in doubt before: %s',
+    'from which on keys count: what was in doubt needs no proof, as before; in doubt: %s',
     async isInDoubt => {
-      const { old, next, renewed } = await deployed([{ options: { idempotency: undefined } }, {}], kind)
+      const { old, next, renewed } = await deployed([WITHOUT_KEYS, {}], kind)
       for (const { skill, key } of CALLS) {
         const { payment, ask, prove, paidOnce } = await paid(old, skill, key)
         const first = await (isInDoubt ? inDoubt(old, () => ask(old)) : ask(old))
@@ -171,12 +173,32 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
           await land(old, payment)
           world.sandbox.faults.clear()
         }
-        for (let again = 0; again < 2; again++)
+        const unproven = { code: isInDoubt && skill === 'work' ? 'ok' : 'payment_spent' }
+        for (let again = 0; again < 2; again++) {
+          expect([skill, key, await ask(next)]).toMatchObject([skill, key, unproven])
+          expect((await ask(next, AWAY)).code).toBe('payment_spent')
           expect(await prove(next)).toMatchObject({ code: 'ok', replayed: true, data: { run: 1 } })
+        }
         paidOnce()
       }
     },
   )
+
+  it.each([false, true])('from which on no key counts; in doubt before: %s', async isInDoubt => {
+    const { old, next, renewed } = await deployed([{}, WITHOUT_KEYS], kind)
+    for (const { skill, key } of CALLS) {
+      const { payment, ask, prove, paidOnce } = await paid(old, skill, key)
+      await (isInDoubt ? inDoubt(old, () => ask(old)) : ask(old))
+      if (isInDoubt) {
+        await renewed()
+        await land(old, payment)
+        world.sandbox.faults.clear()
+      }
+      for (let again = 0; again < 2; again++)
+        expect(await prove(next)).toMatchObject({ code: 'ok', replayed: true, data: { run: 1 } })
+      paidOnce()
+    }
+  })
 
   it.each(Object.entries(EVERY_DOOR))('the price, through %s', async (_, door) => {
     const { old, next } = await deployed([{}, { price: '$0.05' }], kind)

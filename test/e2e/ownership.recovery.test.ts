@@ -184,8 +184,10 @@ describe.each(KINDS)('a stranger who comes first, on %s', kind => {
         await sent(payment, keyed(SHORT_KEY), AWAY),
         await sent(payment, keyed('order-8'), AWAY),
         await sent(payment, keyed(randomKey()), AWAY),
-        await sent(payment, keyed(randomKey()), HOME),
       ]
+      // A call without a key is its address's, whatever key comes along: a seller may have begun to heed keys since.
+      if (Object.keys(key).length > 0 || !opensByAddress)
+        told.push(await sent(payment, keyed(randomKey()), HOME))
       if (!opensByAddress) told.push(await sent(payment, HOME), await sent(payment, keyed(SHORT_KEY), HOME))
       // The same transaction under a signature of the stranger's.
       told.push(await sent(fake, HOME), await sent(fake, keyed(SHORT_KEY), HOME))

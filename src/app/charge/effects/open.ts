@@ -1,10 +1,11 @@
+import { identifierIn } from '../../../domain/idempotency-key.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Hold, Opened, OpenMove } from '../../../ports/charge-store.js'
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { knownCost, noteTaken } from '../balances.js'
 import { type Call, type Owned, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { keyOfCall, ownedBy, sealsOf } from '../owners.js'
+import { keyOfCall, ownedBy } from '../owners.js'
 import { proveCaller } from '../payer-proof.js'
 import { unseal } from '../stored-answers.js'
 import { underEndedWindow } from './entitle.js'
@@ -66,14 +67,14 @@ function proveAndHold(deps: ChargeDeps, call: Call) {
   })
 }
 
-function hold(deps: ChargeDeps, call: Call): 'opened' | Promise<Taken> {
+function hold(deps: ChargeDeps, call: Call, isOtherName = false): 'opened' | Promise<Taken> {
   call.holds.owned = ownedBy(deps, call, call.holds.key)
-  return call.holds.owned === undefined ? 'opened' : take(deps, call, call.holds.owned)
+  return call.holds.owned ? take(deps, call, call.holds.owned, isOtherName) : 'opened'
 }
 
 type Taken = Exclude<Opened['verdict'], 'unsure' | 'full'> | 'storeDown'
 
-async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> {
+async function take(deps: ChargeDeps, call: Call, owned: Owned, isOtherName: boolean): Promise<Taken> {
   const cost = knownCost(call)
   let opened = await attempt(deps, owned, cost)
   if (opened?.verdict === 'unsure') {
@@ -83,12 +84,6 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> 
   }
   if (opened?.verdict === 'full') deps.logger.error({ txId: call.payment.txId }, 'the charge store is full')
   if (opened === undefined || opened.verdict === 'full' || opened.verdict === 'unsure') return storeDown(call)
-  const isRefused = opened.verdict === 'spent' || opened.verdict === 'inUse'
-  if (isRefused && call.payment.isProven && owned.answerName !== undefined) {
-    // The payment was recorded without the key, as by a seller whose keys did not count yet: it lies under its own name.
-    call.holds.key = undefined
-    return hold(deps, call)
-  }
   switch (opened.verdict) {
     case 'opened':
       call.holds.held = true
@@ -96,7 +91,7 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> 
       deps.upkeep.leases.keep(owned.hold, call.startedMonotonicMs)
       return 'opened'
     case 'replayable':
-      return replay(deps, call, owned, opened.answer)
+      return replay(deps, call, owned, opened.answer, isOtherName)
     case 'notKept':
       call.earlier.replayed = { ...NOT_KEPT, txId: opened.txId }
       return 'notKept'
@@ -108,7 +103,9 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> 
       return 'orphaned'
     }
     case 'spent':
-      return 'spent'
+    case 'inUse':
+      if (!isOtherName && namesOther(call)) return hold(deps, call, true)
+      return opened.verdict === 'spent' ? 'spent' : refusedFor(deps, call, opened)
     default:
       return refusedFor(deps, call, opened)
   }
@@ -116,17 +113,19 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned): Promise<Taken> 
 
 const NOT_KEPT = { answer: undefined, payer: undefined, amount: '0', asset: '', window: undefined } as const
 
-function replay(deps: ChargeDeps, call: Call, { seals, hold, answerName }: Owned, sealed: Uint8Array) {
-  const { name, isOfPayment } = hold.claim!
-  // A caller that names a key may have found what is filed under its payment's own name, sealed under another secret or under none.
-  const replayed =
-    unseal(sealed, seals, name) ??
-    (call.payment.isProven && answerName !== undefined
-      ? unseal(sealed, sealsOf(deps, call.payment.read!.wrapperDigest), answerName)
-      : undefined)
+/** A deploy may have turned keys on or off since: a payment was recorded under its own name then, or under the key beside it. */
+function namesOther({ holds, payment: { read, payload }, request }: Call): boolean {
+  const wasNamed = holds.key !== undefined
+  holds.key = wasNamed || !payload ? undefined : (request.idempotencyKey ?? identifierIn(payload))
+  return read !== undefined && (wasNamed || holds.key !== undefined)
+}
+
+function replay(deps: ChargeDeps, call: Call, owned: Owned, sealed: Uint8Array, isOtherName: boolean) {
+  const { name, isOfPayment } = owned.hold.claim!
+  const replayed = unseal(sealed, owned.seals, name)
   if (replayed === undefined) {
-    if (!isOfPayment && answerName === undefined)
-      throw new Error('the answer under this key cannot be unsealed')
+    if (!isOtherName && namesOther(call)) return hold(deps, call, true)
+    if (!isOfPayment && !owned.answerName) throw new Error('the answer under this key cannot be unsealed')
     if (call.payment.isProven) call.end.problem = { message: OTHER_KEY }
     return 'spent'
   }

@@ -76,8 +76,8 @@ export type GateOptions = Omit<HandlerOptions, 'basePath'>
  *
  * @example
  * const gate = createGate({ name: 'Items', handle: 'items', description: 'Sells items.', payTo: 'SELLER_ADDRESS' })
- * app.use(gate.documents.express)
- * app.get('/items/:id', gate.express({ price: '$0.01', path: '/items/:id', methods: 'GET' }), handler)
+ * const terms = { path: '/items/:id', methods: 'GET', price: '$0.01' } as const
+ * const GET = gate.fetch(terms, (_, { params }) => Response.json({ id: params.id }))
  *
  * @throws SvcError `invalid_agent`, `invalid_options` and what {@link createHandler} throws
  */

@@ -4,7 +4,7 @@ import { start } from './process.mjs'
 import { startCluster, startRedis } from './redis/server.mjs'
 
 /** The contenders whose CPU profile is asked for. */
-const OURS = new Set(['ours', 'fetch', 'client-ours'])
+const OURS = new Set(['ours', 'fetch', 'gate', 'client-ours'])
 
 /** Opens one, and stops whatever was started in it, also where the row fails. */
 export async function inMarket(bench, row) {

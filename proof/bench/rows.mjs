@@ -266,6 +266,49 @@ export async function inProcess(market) {
   }
 }
 
+/** A gate may cost at most 1.15 of the same call by a handler. */
+const GATE_BAR = 0.87
+
+const gates = framework => ({
+  async [`${framework}GatePaid`](market) {
+    const [gate, handler] = await gateAndHandler(market, framework)
+    return {
+      title: `paid call, ${framework}`,
+      expects: 200,
+      contenders: await allPaying(market, [gate, handler]),
+    }
+  },
+  async [`${framework}GateWindow`](market) {
+    const both = await gateAndHandler(market, framework)
+    const contenders = both.map(async contender => {
+      const { server } = contender
+      const key = await windowOf(market, server)
+      return { ...contender, requests: same(post(server.url, '/window', BODY, key)) }
+    })
+    const server = await market.start('gate', { framework, sells: 'plain' })
+    const plain = {
+      name: 'the same route without a price',
+      server,
+      requests: same(post(server.url, '/window', BODY)),
+    }
+    return {
+      title: `call in a window, ${framework}`,
+      expects: 200,
+      contenders: [...(await Promise.all(contenders)), plain],
+    }
+  },
+})
+
+async function gateAndHandler(market, framework) {
+  const start = sells => market.start('gate', { framework, sells })
+  return [
+    { name: 'a route behind a gate', server: await start('gated') },
+    { name: 'a handler that the app mounts', server: await start('mounted'), cpuBar: GATE_BAR },
+  ]
+}
+
+export const GATE_ROWS = Object.assign({}, ...['express', 'koa', 'hono', 'fastify'].map(gates))
+
 export const QUOTE_ROWS = {
   quotesKept: spellings('/work', 'unpaid call, a fixed price'),
   quotesMade: spellings('/priced', 'unpaid call, a price of the call'),

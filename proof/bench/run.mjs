@@ -2,7 +2,7 @@
  * `npm run bench`: ours against Koa and @koa/router, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node proof/bench/run.mjs [--row unpaid,paid,…|quotes|start|calling|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
+ *   node proof/bench/run.mjs [--row unpaid,paid,…|quotes|gates|start|calling|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
  *
  * The names of several rows are not run unless they are asked for: `redis` needs one, `quotes` compares ours with ours, `start` measures new
  * processes, `calling` is about clients, and `facilitators` about the trips to facilitators.
@@ -22,13 +22,14 @@ import { STORE_ROWS, storesTableOf } from './redis/rows.mjs'
 import { trips, tripsTableOf } from './redis/trips.mjs'
 import { refuse } from './refuse.mjs'
 import { inTurn } from './rounds.mjs'
-import { inProcess, LOAD_ROWS, QUOTE_ROWS } from './rows.mjs'
+import { GATE_ROWS, inProcess, LOAD_ROWS, QUOTE_ROWS } from './rows.mjs'
 import { start as starting, startTableOf } from './start.mjs'
 import { tableOf } from './table.mjs'
 
 /** A table each, and the rows that may stand in it. */
 const SERVERS = { table: tableOf, rows: { ...loaded(LOAD_ROWS), firstEvent, signing, walking } }
 const QUOTES = { table: tableOf, rows: loaded(QUOTE_ROWS) }
+const GATES = { table: tableOf, rows: loaded(GATE_ROWS) }
 const START = { table: startTableOf, rows: { start: starting } }
 const CALLING = { table: tableOf, rows: { calling } }
 const FACILITATORS = [
@@ -40,11 +41,12 @@ const REDIS = [
   { table: bytesTableOf, rows: { bytes } },
   { table: tripsTableOf, rows: { trips } },
 ]
-const BLOCKS = [SERVERS, QUOTES, START, CALLING, ...FACILITATORS, ...REDIS]
+const BLOCKS = [SERVERS, QUOTES, GATES, START, CALLING, ...FACILITATORS, ...REDIS]
 const namesOf = blocks => blocks.flatMap(({ rows }) => Object.keys(rows))
 const GROUPS = {
   servers: namesOf([SERVERS]),
   quotes: namesOf([QUOTES]),
+  gates: namesOf([GATES]),
   start: namesOf([START]),
   facilitators: namesOf(FACILITATORS),
   redis: namesOf(REDIS),

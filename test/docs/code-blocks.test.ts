@@ -27,6 +27,7 @@ import {
   TAKEN_FOR_GRANTED,
   TYPED_PACKAGES,
 } from './code-blocks.js'
+import { PROGRAMS } from './host-guide.js'
 
 const run = promisify(execFile)
 const blocks = codeBlocks()
@@ -101,6 +102,7 @@ function filesUnder(folder: string): string[] {
 
 it('TypeScript and JavaScript compile strictly, against the package', async () => {
   for (const block of programs) writeFileSync(join(project, nameOf(block)), completed(block))
+  for (const file of ['gate.mjs', 'shouter.mjs']) writeFileSync(join(project, file), PROGRAMS.get(file)!)
   writeFileSync(join(project, 'reader.d.ts'), TAKEN_FOR_GRANTED)
   const packages = [...TYPED_PACKAGES.map(name => [name, name]), ...Object.entries(OFFICIAL_CLIENTS)]
   for (const [name, folder] of packages as [string, string][]) {

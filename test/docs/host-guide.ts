@@ -4,10 +4,14 @@ import { SvcClient } from '../../src/client.js'
 import type { Sandbox } from '../../src/sandbox.js'
 import { codeBlocks } from './code-blocks.js'
 
-export const FOLDER = 'docs/guides/hosts'
+const PAGE = 'docs/guides/hosts.md'
 
-export const programOf = (name: string) =>
-  codeBlocks().find(({ file, language }) => file === `${FOLDER}/${name}.md` && language === 'js')!.code
+/** The programs of the page, by the name of the file that each begins with. */
+export const PROGRAMS: ReadonlyMap<string, string> = new Map(
+  codeBlocks()
+    .filter(({ file, language }) => file === PAGE && language === 'js')
+    .map(({ code }) => [/^\/\/ (.+)$/m.exec(code)![1]!, code]),
+)
 
 /** Pays for a shout at this URL, and expects the seller to have it. */
 export async function expectSold(sandbox: Sandbox, url: string): Promise<void> {

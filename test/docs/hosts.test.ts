@@ -1,7 +1,7 @@
-/** The program of each host's guide runs as it stands: it sells a call over HTTP, leaves other paths, and stops. */
+/** Each program of the page about hosts runs as it stands: it sells a call over HTTP, leaves other paths, and stops. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { ROOT } from '../cli/project-folder.js'
@@ -11,7 +11,7 @@ import { freePort } from '../support/redis-server.js'
 import { type RuntimeName, runtimePath } from '../support/runtimes.js'
 import { workerdConfig } from '../support/workerd.js'
 import { TYPED_PACKAGES, UNTYPED_PACKAGES } from './code-blocks.js'
-import { expectSold, FOLDER, programOf } from './host-guide.js'
+import { expectSold, PROGRAMS } from './host-guide.js'
 
 const INSTALL_MS = 300_000
 
@@ -35,6 +35,10 @@ const GUIDES: readonly Guide[] = [
   { name: 'koa', prefix: '/paid', notFound: THEIRS },
   { name: 'hono', prefix: '/paid', notFound: THEIRS },
   { name: 'fastify', prefix: '/paid', notFound: THEIRS },
+  { name: 'express-gate', prefix: '', notFound: 'Cannot GET' },
+  { name: 'koa-gate', prefix: '', notFound: 'Not Found' },
+  { name: 'hono-gate', prefix: '', notFound: '404 Not Found' },
+  { name: 'fastify-gate', prefix: '', notFound: 'Route GET' },
   { name: 'bun', runtime: 'bun', prefix: '', notFound: OURS },
   {
     name: 'deno',
@@ -57,6 +61,8 @@ beforeAll(async () => {
     await rm(join(modules, name), { force: true })
     await symlink(join(ROOT, 'node_modules', name), join(modules, name))
   }
+  for (const [file, code] of PROGRAMS)
+    if (file.endsWith('.mjs')) await writeFile(join(packed.project, file), code)
   env = { SVC_PAY_TO: sandbox.seller.address, SVC_SANDBOX: sandbox.url }
 }, INSTALL_MS)
 afterAll(async () => {
@@ -71,15 +77,21 @@ function begin(program: string, args: readonly string[], more: Record<string, st
   })
 }
 
-it('each host has a guide, and each guide a test', async () => {
-  const pages = (await readdir(join(ROOT, FOLDER))).map(file => basename(file, '.md'))
-  expect(pages.sort()).toEqual([...GUIDES.map(({ name }) => name), 'next', 'workers'].sort())
+it('each program has a test', () => {
+  const ran = GUIDES.map(({ name }) => `${name}.mjs`)
+  const others = [
+    'gate.mjs',
+    'shouter.mjs',
+    'worker.mjs',
+    'app/shout/route.js',
+    'app/api/agent/[...path]/route.js',
+  ]
+  expect([...PROGRAMS.keys()].sort()).toEqual([...ran, ...others].sort())
 })
 
 describe.each(GUIDES)('the guide of $name', ({ name, runtime, prefix, run = [], notFound }) => {
   it('sells a call, and stops on SIGTERM', { timeout: INSTALL_MS }, async () => {
     const file = `${name}.mjs`
-    await writeFile(join(packed.project, file), programOf(name))
     const port = await freePort()
     const program = runtime === undefined ? process.execPath : await runtimePath(runtime)
     const child = begin(program, [...run, file], { PORT: String(port) })
@@ -98,7 +110,6 @@ describe.each(GUIDES)('the guide of $name', ({ name, runtime, prefix, run = [], 
 })
 
 it('the guide of workers sells a call, in workerd', { timeout: INSTALL_MS }, async () => {
-  await writeFile(join(packed.project, 'worker.mjs'), programOf('workers'))
   const objects = { className: 'Seller', binding: 'SELLER' }
   const config = await workerdConfig({ folder: packed.project, entry: 'worker.mjs', env, objects })
   const child = begin(await runtimePath('workerd'), ['serve', '--control-fd=1', config])

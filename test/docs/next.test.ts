@@ -12,11 +12,12 @@ import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { hear } from '../cli/run.js'
 import { installPacked, type PackedPackage } from '../support/packed-package.js'
 import { freePort } from '../support/redis-server.js'
-import { expectSold, programOf } from './host-guide.js'
+import { expectSold, PROGRAMS } from './host-guide.js'
 
 const PACKAGES = ['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1']
 const INSTALL_MS = 300_000
 const ROUTE = 'app/api/agent/[...path]/route.js'
+const GATED = 'app/shout/route.js'
 const LAYOUT = 'export default ({ children }) => <html><body>{children}</body></html>'
 
 let installed: PackedPackage
@@ -24,8 +25,10 @@ let sandbox: Sandbox
 beforeAll(async () => {
   sandbox = await startSandbox()
   installed = await installPacked(...PACKAGES)
-  await mkdir(dirname(join(installed.project, ROUTE)), { recursive: true })
-  await writeFile(join(installed.project, ROUTE), programOf('next'))
+  for (const route of [ROUTE, GATED]) {
+    await mkdir(dirname(join(installed.project, route)), { recursive: true })
+    await writeFile(join(installed.project, route), PROGRAMS.get(route)!)
+  }
   await writeFile(join(installed.project, 'app/layout.js'), LAYOUT)
 }, INSTALL_MS)
 afterAll(async () => {
@@ -43,8 +46,10 @@ function begin(program: readonly string[], env: Record<string, string>) {
 }
 
 it('loads without an address, as a build does', async () => {
-  const load = `import(${JSON.stringify(pathToFileURL(join(installed.project, ROUTE)).href)})`
-  const [code] = await once(begin(['--input-type=module', '-e', `await ${load}`], {}), 'close')
+  const loads = [ROUTE, GATED].map(
+    route => `await import(${JSON.stringify(pathToFileURL(join(installed.project, route)).href)})`,
+  )
+  const [code] = await once(begin(['--input-type=module', '-e', loads.join('\n')], {}), 'close')
   expect(code).toBe(0)
 })
 
@@ -57,6 +62,7 @@ it('sells a call in Next', { timeout: INSTALL_MS }, async () => {
     await heard.until(/Ready/)
     const agent = `http://127.0.0.1:${port}/api/agent`
     await expectSold(sandbox, `${agent}/shout`)
+    await expectSold(sandbox, `http://127.0.0.1:${port}/shout`)
     const [unknown, method] = await Promise.all([
       fetch(`${agent}/elsewhere`),
       fetch(`${agent}/shout`, { method: 'PUT' }),

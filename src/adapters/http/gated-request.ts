@@ -69,9 +69,10 @@ function rewind(req: IncomingMessage, bytes: Buffer): void {
 }
 
 export class GatedFetchRequest extends FetchRequest {
+  readonly #request: Request
   readonly #streams: boolean
-  /** What the app gets: its body is unread. */
-  forApp: Request
+  #body: Buffer | undefined
+  #forApp: Request | undefined
 
   constructor(
     request: Request,
@@ -80,13 +81,22 @@ export class GatedFetchRequest extends FetchRequest {
     streams = false,
   ) {
     super(request, clientAddress)
+    this.#request = request
     this.#streams = streams
-    this.forApp = request
-    if (CONDITIONAL.some(name => request.headers.has(name))) {
-      const headers = new Headers(request.headers)
-      for (const name of CONDITIONAL) headers.delete(name)
-      this.forApp = new Request(request.url, { method: request.method, headers, signal: request.signal })
-    }
+  }
+
+  /** What the app gets: its body is unread. */
+  get forApp(): Request {
+    this.#forApp ??= this.#unread()
+    return this.#forApp
+  }
+
+  #unread(): Request {
+    const { url, method, signal, headers: given } = this.#request
+    if (this.#body === undefined && !CONDITIONAL.some(name => name in this.headers)) return this.#request
+    const headers = new Headers(given)
+    for (const name of CONDITIONAL) headers.delete(name)
+    return new Request(url, { method, headers, signal, ...(this.#body && { body: this.#body }) })
   }
 
   override get canStream(): boolean {
@@ -95,9 +105,7 @@ export class GatedFetchRequest extends FetchRequest {
 
   override async readBody(how: BodyReading, share: BodyShare): Promise<Parsed<unknown>> {
     const read = await super.readBody({ ...how, type: 'bytes' }, share)
-    const bytes = read.kind === 'read' ? Buffer.from(read.value as Uint8Array) : Buffer.alloc(0)
-    const { url, method, headers, signal } = this.forApp
-    this.forApp = new Request(url, { method, headers, signal, body: bytes })
-    return parseBody(bytes, how.type)
+    this.#body = read.kind === 'read' ? Buffer.from(read.value as Uint8Array) : Buffer.alloc(0)
+    return parseBody(this.#body, how.type)
   }
 }

@@ -33,6 +33,9 @@ type Write = (...given: never[]) => unknown
 
 export function hold(res: ServerResponse, isStream: boolean): Held {
   let isAnswered = false
+  const isReplaced = ['writeHead', 'write', 'end', 'setHeader', 'flushHeaders'].some(name =>
+    Object.hasOwn(res, name),
+  )
   const wasSent = () => Reflect.get(Object.getPrototypeOf(res), 'headersSent', res) as boolean
   const head = res.writeHead.bind(res) as Write
   const writeHead: Write = (...given) => {
@@ -61,6 +64,9 @@ export function hold(res: ServerResponse, isStream: boolean): Held {
       return typeof value === 'function' ? value.bind(res) : value
     },
     set: (_, key, value) => Reflect.set(res, key, value, res),
+    // Where nothing else has replaced the functions, an answer is written at once.
+    getOwnPropertyDescriptor: (_, key) =>
+      isReplaced ? Reflect.getOwnPropertyDescriptor(res, key) : undefined,
   })
   return { real, begin: () => held(res, { isStream, wasSent, isAnswered: () => isAnswered }) }
 }
@@ -126,8 +132,7 @@ function held(res: ServerResponse, { isStream, wasSent, isAnswered }: Holding): 
       const change = res[name].bind(res) as Write
       holding[name] = (...given) => (wasSent() ? res : change(...given))
     }
-    for (const [name, value] of Object.entries(holding))
-      Object.defineProperty(res, name, { value, configurable: true, writable: true })
+    Object.assign(res, holding)
     Object.defineProperty(res, 'headersSent', { get: () => isBegun || wasSent(), configurable: true })
   })
 }

@@ -2,7 +2,7 @@
  * HTTP on Node: one Koa app, which `serve` listens with and `createServer` returns for mounting; and what Node's own server leaves to
  * do around it.
  */
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import { systemClock } from '../../ports/clock.js'
@@ -26,8 +26,15 @@ export interface KoaHost {
   readonly app: Koa
   /** The same routes for another Koa app: unknown paths are left to `next`. */
   readonly middleware: Middleware
-  /** Answers by a route whatever the path is. */
+  /** Answers by a route whatever the path is, in another app of Koa. */
   answer(ctx: Context, route: Route, request?: KoaRequest): Promise<void>
+  /** The same, beside no app of Koa. */
+  answerNode(
+    req: IncomingMessage,
+    res: ServerResponse,
+    route: Route,
+    requestOf: (ctx: Context) => KoaRequest,
+  ): void
 }
 
 export function koaHost(table: RouteTable, logger: Logger): KoaHost {
@@ -38,7 +45,8 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
     const level = HANG_UPS.has(err?.code) ? 'debug' : 'warn'
     logger[level]({ err }, 'a response could not be written')
   })
-  const isOutermost = (ctx: Context) => ctx.app === app && app.middleware[0] === paidEndpoints
+  const isOutermost = (ctx: Context) =>
+    ctx.app === alone || (ctx.app === app && app.middleware[0] === paidEndpoints)
   const respond = responder(isOutermost, logger)
   const turnEnd = turns()
 
@@ -74,7 +82,19 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
   app.use(paidEndpoints)
   app.use(freePaths)
   app.use(notFound)
-  return { app, answer, middleware: (ctx, next) => paidEndpoints(ctx, () => freePaths(ctx, next)) }
+  const jobs = new WeakMap<IncomingMessage, (ctx: Context) => Promise<void>>()
+  const alone = new Koa().use(ctx => jobs.get(ctx.req)!(ctx))
+  const listener = alone.callback()
+  const answerNode: KoaHost['answerNode'] = (req, res, route, requestOf) => {
+    jobs.set(req, ctx => answer(ctx, route, requestOf(ctx)))
+    listener(req, res)
+  }
+  return {
+    app,
+    answer,
+    answerNode,
+    middleware: (ctx, next) => paidEndpoints(ctx, () => freePaths(ctx, next)),
+  }
 }
 
 const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {

@@ -2,9 +2,8 @@
  * The gate: middleware that puts a price before a route of an app. The route's own answer is what is sold: it is held, recorded,
  * settled, and then sent with its receipt, by the same charge as an endpoint's handler.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import Koa, { type Context } from 'koa'
 import { GatedFetchRequest, GatedKoaRequest, originalUrlOf } from '../../adapters/http/gated-request.js'
 import { answerIn, type HeldAnswer, hold } from '../../adapters/http/held-response.js'
 import type { Route } from '../../adapters/http/route.js'
@@ -13,10 +12,10 @@ import { pathOf, type RouteTable } from '../../adapters/http/route-table.js'
 import { refuseDuplicates } from '../../domain/agent.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
-import { ForwardedAnswer } from '../../domain/handler-answer.js'
+import { type Answer, ForwardedAnswer } from '../../domain/handler-answer.js'
 import type { Handler } from '../../domain/handler-context.js'
 import { METHODS, type Method } from '../../domain/path-pattern.js'
-import { NoAnswer, renderHead } from '../charge/render-answer.js'
+import { headersOfResponse, NoAnswer, renderHead } from '../charge/render-answer.js'
 import { COLLECTED_BYTES_MAX, renderStream } from '../charge/render-stream.js'
 import type { HandlerParts } from './create-handler.js'
 import type { ExpressRequest, Gate, GateTerms, HonoContext } from './gate.js'
@@ -74,9 +73,6 @@ export function gateOver(
     }
   }
 
-  const jobs = new WeakMap<IncomingMessage, (ctx: Context) => Promise<void>>()
-  const listener = new Koa().use(ctx => jobs.get(ctx.req)!(ctx)).callback()
-
   function overNode(
     terms: GateTerms,
     route: Route,
@@ -87,12 +83,11 @@ export function gateOver(
     const { real, begin } = hold(res, terms.stream === true)
     const handler: Handler = svc => {
       req.svc = svc
-      const held = begin()
+      const answer = begin()
       next()
-      return held.then(soldAs)
+      return answer.then(held)
     }
-    jobs.set(req, ctx => parts.answerKoa(ctx, route, new GatedKoaRequest(ctx, handler, terms.stream)))
-    listener(req, real)
+    parts.host.answerNode(req, real, route, ctx => new GatedKoaRequest(ctx, handler, terms.stream))
   }
 
   return {
@@ -130,9 +125,9 @@ export function gateOver(
             ctx.app.emit('error', cause, ctx)
             throw cause
           }
-          return soldAs(answerIn(ctx, before))
+          return held(answerIn(ctx, before))
         }
-        await parts.answerKoa(ctx, route, new GatedKoaRequest(ctx, handler, terms.stream))
+        await parts.host.answer(ctx, route, new GatedKoaRequest(ctx, handler, terms.stream))
       }
     },
     hono(terms) {
@@ -142,11 +137,12 @@ export function gateOver(
         const route = routeOf(raw.method, targetOf(raw), c.req.routePath)
         const handler: Handler = async svc => {
           c.set('svc', svc)
-          c.req.raw = request.forApp
+          // Made when the route asks for it.
+          Object.defineProperty(c.req, 'raw', { get: () => request.forApp, configurable: true })
           await next()
-          const answer = c.res
+          const answer = c.res!
           c.res = undefined
-          return answer
+          return terms.stream ? answer : whole(answer)
         }
         const unread = raw.bodyUsed ? await readBefore(c) : raw
         const request = new GatedFetchRequest(unread, () => clientAddress?.(raw), handler, terms.stream)
@@ -156,7 +152,10 @@ export function gateOver(
     fetch(terms, handler) {
       const routeOf = pricing(terms)
       return async (incoming, ...rest) => {
-        const run: Handler = svc => handler(request.forApp, svc, ...rest)
+        const run: Handler = async svc => {
+          const answer = await handler(request.forApp, svc, ...rest)
+          return terms.stream ? answer : whole(answer)
+        }
         const request = new GatedFetchRequest(incoming, clientAddress, run, terms.stream)
         return parts.answerFetch(routeOf(incoming.method, targetOf(incoming), undefined), request)
       }
@@ -190,12 +189,20 @@ export function gateOver(
   }
 }
 
+function held({ status, headers, body }: HeldAnswer): ForwardedAnswer {
+  return soldAs({ status, ...renderHead(headers) }, body)
+}
+
 /** A body that comes in pieces is read as a stream that a handler returned. */
-function soldAs({ status, headers, body }: HeldAnswer): ForwardedAnswer {
-  const head = { status, ...renderHead(headers) }
+function soldAs(head: Omit<Answer, 'body'>, body: HeldAnswer['body']): ForwardedAnswer {
   if (body instanceof Readable) return new ForwardedAnswer({ ...head, body: '' }, renderStream(body)!.source)
   if (body.length <= COLLECTED_BYTES_MAX) return new ForwardedAnswer({ ...head, body })
   throw new NoAnswer(`more than the ${COLLECTED_BYTES_MAX} bytes that are held`)
+}
+
+async function whole(answer: Response): Promise<ForwardedAnswer> {
+  const head = { status: answer.status, ...headersOfResponse(answer) }
+  return soldAs(head, new Uint8Array(await answer.arrayBuffer()))
 }
 
 /** Other middleware has read it, and Hono kept it. */

@@ -51,7 +51,7 @@ export interface HandlerParts extends AgentHandler, Pick<ReturnType<typeof assem
   readonly app: Koa
   /** Whether this path is answered here. */
   isKnown(path: string): boolean
-  readonly answerKoa: KoaHost['answer']
+  readonly host: KoaHost
   readonly answerFetch: ReturnType<typeof fetchResponder>
   readonly routes: readonly string[]
   readonly network: string
@@ -72,7 +72,8 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
     drain,
     around,
   )
-  const { app, middleware, answer } = koaHost(table, logger)
+  const host = koaHost(table, logger)
+  const { app, middleware } = host
   const listener = app.callback()
   const isKnown = (path: string) => table.free.has(path) || table.paid('GET', path) !== undefined
   let report: Promise<ShutdownReport> | undefined
@@ -82,7 +83,7 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
     routes,
     network,
     isKnown,
-    answerKoa: answer,
+    host,
     answerFetch: fetchResponder({ logger, clock: around.clock }),
     fetch: fetchHandler(table, { clientAddress, logger, clock: around.clock }),
     node(req, res, next) {

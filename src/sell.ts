@@ -75,7 +75,7 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
     return {
       settings,
       ...parts,
-      free: letThrough(free, agent.endpoints, parts.routes, settings.maxBodyBytes),
+      free: letThrough(free, agent.endpoints, parts.routes),
     }
   }
   const first = soldBy(terms)

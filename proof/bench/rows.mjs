@@ -58,13 +58,13 @@ export async function allPaying(market, contenders, payers) {
 }
 
 /** The very payments for everybody, each with the `accepted` of the server's own quote, as a client would send it. */
-function paying(server, quote, pool) {
+function paying(server, quote, pool, path = '/work') {
   let used = 0
   let wanted = FIRST_PAYMENTS
   return async () => {
     const payments = (await pool(used + wanted)).slice(used, used + wanted)
     const requests = payments.map(payload =>
-      post(server.url, '/work', BODY, { 'PAYMENT-SIGNATURE': paymentHeader(payload, quote) }),
+      post(server.url, path, BODY, { 'PAYMENT-SIGNATURE': paymentHeader(payload, quote) }),
     )
     let at = 0
     return {
@@ -129,6 +129,51 @@ function keyed({ url }, path, headers) {
   const next = () =>
     post(url, path, BODY, { ...headers, 'Idempotency-Key': `bench-key-${keys++}-of-32-characters-each` })
   return () => ({ next, ended() {} })
+}
+
+/** It may cost 1.15 of the same call by handler: the handler's CPU is at least 0.87 of its own. */
+const BY_HANDLER = { cpuBar: 0.87 }
+
+/** The very upstream by `upstream` and by a handler that asks it. */
+async function upstreamPaid(market) {
+  const { url: upstream } = await market.start('upstream')
+  const paidAt = async (name, path, more) => {
+    const server = await market.start('ours', { upstream })
+    const quote = await quoteOf(server.url, path, BODY)
+    return { name, server, requests: paying(server, quote, market.payments(quote), path), ...more }
+  }
+  return {
+    title: 'paid call of a server behind it',
+    expects: 200,
+    contenders: [
+      await paidAt('ours, `upstream`', '/forwards'),
+      await paidAt('ours, a handler that asks it by undici', '/asks', BY_HANDLER),
+    ],
+  }
+}
+
+async function upstreamWindow(market) {
+  const { url: upstream } = await market.start('upstream')
+  const koa = await market.start('koa', { upstream })
+  const inWindow = async (name, path, more) => {
+    const server = await market.start('ours', { upstream })
+    const key = await windowOf(market, server, path)
+    return { name, server, requests: same(post(server.url, path, BODY, key)), ...more }
+  }
+  return {
+    title: 'call of a server behind it, in a window',
+    expects: 200,
+    contenders: [
+      await inWindow('ours, `upstream`', '/forwards-window'),
+      await inWindow('ours, a handler that asks it by undici', '/asks-window', BY_HANDLER),
+      {
+        name: 'Koa, a plain proxy by undici',
+        server: koa,
+        requests: same(post(koa.url, '/proxied', BODY)),
+        bar: 0.8,
+      },
+    ],
+  }
 }
 
 /** The headers that open a window, sold at this server. */
@@ -313,6 +358,8 @@ export const QUOTE_ROWS = {
   quotesKept: spellings('/work', 'unpaid call, a fixed price'),
   quotesMade: spellings('/priced', 'unpaid call, a price of the call'),
 }
+
+export const UPSTREAM_ROWS = { upstreamPaid, upstreamWindow }
 
 export const LOAD_ROWS = {
   unpaid,

@@ -2,10 +2,10 @@
  * `npm run bench`: ours against Koa and @koa/router, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node proof/bench/run.mjs [--row unpaid,paid,…|quotes|gates|start|calling|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
+ *   node proof/bench/run.mjs [--row unpaid,paid,…|quotes|gates|start|calling|upstream|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
  *
  * The names of several rows are not run unless they are asked for: `redis` needs one, `quotes` compares ours with ours, `start` measures new
- * processes, `calling` is about clients, and `facilitators` about the trips to facilitators.
+ * processes, `calling` is about clients, `upstream` about servers behind ours, and `facilitators` about the trips to facilitators.
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -22,7 +22,7 @@ import { STORE_ROWS, storesTableOf } from './redis/rows.mjs'
 import { trips, tripsTableOf } from './redis/trips.mjs'
 import { refuse } from './refuse.mjs'
 import { inTurn } from './rounds.mjs'
-import { GATE_ROWS, inProcess, LOAD_ROWS, QUOTE_ROWS } from './rows.mjs'
+import { GATE_ROWS, inProcess, LOAD_ROWS, QUOTE_ROWS, UPSTREAM_ROWS } from './rows.mjs'
 import { start as starting, startTableOf } from './start.mjs'
 import { tableOf } from './table.mjs'
 
@@ -41,13 +41,15 @@ const REDIS = [
   { table: bytesTableOf, rows: { bytes } },
   { table: tripsTableOf, rows: { trips } },
 ]
-const BLOCKS = [SERVERS, QUOTES, GATES, START, CALLING, ...FACILITATORS, ...REDIS]
+const UPSTREAM = { table: tableOf, rows: loaded(UPSTREAM_ROWS) }
+const BLOCKS = [SERVERS, QUOTES, GATES, START, CALLING, UPSTREAM, ...FACILITATORS, ...REDIS]
 const namesOf = blocks => blocks.flatMap(({ rows }) => Object.keys(rows))
 const GROUPS = {
   servers: namesOf([SERVERS]),
   quotes: namesOf([QUOTES]),
   gates: namesOf([GATES]),
   start: namesOf([START]),
+  upstream: namesOf([UPSTREAM]),
   facilitators: namesOf(FACILITATORS),
   redis: namesOf(REDIS),
 }

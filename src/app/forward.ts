@@ -15,7 +15,8 @@ import {
   upstreamUrl,
 } from '../domain/upstream.js'
 import { NO_ADDRESS } from '../ports/charge.js'
-import { requestOf } from './charge/handler-context.js'
+import type { UpstreamRequest } from '../ports/exchange.js'
+import { madeOf } from './charge/handler-context.js'
 import { renderHead } from './charge/render-answer.js'
 import { COLLECTED_BYTES_MAX } from './charge/render-stream.js'
 
@@ -52,8 +53,9 @@ function upstreamHandler(
     isStream: (status, type) => status < 400 && (stream ?? isStreamedType(type)),
   })
   return context => {
-    const { payment, idempotencyKey, signal, query } = context
-    const { target, headers, clientAddress, baseUrl } = requestOf(context)
+    const { payment, idempotencyKey, query } = context
+    const { request, cancellation } = madeOf(context)
+    const { target, headers, clientAddress, baseUrl } = request
     const { method, path, search } = target!
     const isGet = method === 'GET'
     // A message of another protocol has no query of its own, and its headers are not about this request.
@@ -72,14 +74,16 @@ function upstreamHandler(
       payer: payment.payer,
       txId: payment.txId,
       idempotencyKey,
-      signal,
+      onGone: listener => cancellation.onCancel(listener),
     })
   }
 }
 
 export interface SentRequest extends ForwardedRequest {
-  readonly body: Uint8Array | string | null
-  readonly signal: AbortSignal
+  /** A stream is sent as it comes. */
+  readonly body: UpstreamRequest['body'] | null
+  /** Calls back where nobody waits for the answer any more. */
+  onGone(listener: () => void): void
 }
 
 /** What passes back. Without a rule everything does, and every body as it comes. */
@@ -92,19 +96,18 @@ export function forwarder(
   { origin, target: ownTarget }: UpstreamUrl,
   { isSold, isStream = () => true }: Rules = {},
 ) {
-  return async ({ body, signal, ...request }: SentRequest): Promise<ForwardedAnswer> => {
+  return async ({ body, onGone, ...request }: SentRequest): Promise<ForwardedAnswer> => {
     const exchange = exchangeWithUpstream({
       origin,
       path: ownTarget ?? request.target,
       method: request.method,
       headers: headersToUpstream(request, isSold !== undefined),
-      body: body !== null && body.length > 0 ? body : null,
+      body: isEmpty(body) ? null : body,
       bytesMax: COLLECTED_BYTES_MAX,
       isStream: (status, headers) => isStream(status, headers['content-type']),
     })
     const cancel = () => exchange.cancel()
-    if (signal.aborted) cancel()
-    signal.addEventListener('abort', cancel, { once: true })
+    onGone(cancel)
     try {
       const { status, headers, body: received } = await exchange.reply
       // A stock client would pay that quote, and take it for this server's.
@@ -119,6 +122,10 @@ export function forwarder(
       throw cause
     }
   }
+}
+
+function isEmpty(body: SentRequest['body']): boolean {
+  return (typeof body === 'string' || body instanceof Uint8Array) && body.length === 0
 }
 
 function notSold(why: string): SvcError {

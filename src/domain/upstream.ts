@@ -96,6 +96,9 @@ export function headersToUpstream(request: ForwardedRequest, isWhole: boolean): 
     if (isWhole && CONDITIONS.includes(plain)) continue
     sent.push(name, String(value))
   }
+  // The body of a request that is not sold passes unread.
+  if (!isWhole && headers['content-length'] !== undefined)
+    sent.push('content-length', String(headers['content-length']))
   const scheme = baseUrl.slice(0, baseUrl.indexOf(':'))
   sent.push('via', headers.via === undefined ? VIA : `${headers.via}, ${VIA}`)
   sent.push(

@@ -56,7 +56,8 @@ export interface UpstreamRequest {
   readonly method: string
   /** Names and values in turn. */
   readonly headers: string[]
-  readonly body?: Uint8Array | string | null
+  /** A stream needs its length among the headers, where that is known. */
+  readonly body?: Uint8Array | string | AsyncIterable<Uint8Array> | null
   /** The largest body that is collected. */
   readonly bytesMax: number
   /** Whether the body of this answer is handed over as it comes. */

@@ -3,11 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { patternMatcher } from '../adapters/http/match-path.js'
-import { errorBody, HttpError, tooLarge } from '../adapters/http/route.js'
+import { errorBody, HttpError } from '../adapters/http/route.js'
 import { pathOf } from '../adapters/http/route-table.js'
-import type { EndpointDef } from '../domain/endpoint.js'
+import { type EndpointDef, TIMEOUT_DEFAULT_MS } from '../domain/endpoint.js'
 import type { SvcError } from '../domain/errors.js'
 import { type Method, methodsOf, paramsIn, pathOfEndpoint } from '../domain/path-pattern.js'
+import { systemClock } from '../ports/clock.js'
 import type { FreeRoute } from './terms.js'
 
 /**
@@ -19,7 +20,6 @@ export function letThrough(
   free: readonly FreeRoute[],
   sold: readonly EndpointDef[],
   routes: readonly string[],
-  bytesMax: number,
 ): (req: IncomingMessage, res: ServerResponse) => boolean {
   const all = [...sold, ...(free as readonly (FreeRoute & EndpointDef)[])]
   const match = patternMatcher(all)
@@ -44,7 +44,7 @@ export function letThrough(
     const method = req.method === 'HEAD' ? 'GET' : req.method!
     const route = free.length === 0 ? undefined : routeOf(method, pathOf(req.url!))
     if (route === undefined || !('forward' in route)) return false
-    answer(route as EndpointDef & FreeRoute, req, res, bytesMax).catch((cause: Partial<SvcError>) => {
+    answer(route as EndpointDef & FreeRoute, req, res).catch((cause: Partial<SvcError>) => {
       if (res.headersSent) return void res.destroy()
       const { status = 500, code = 'internal_error', message = '' } = cause
       res.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', Connection: 'close' })
@@ -54,25 +54,32 @@ export function letThrough(
   }
 }
 
-async function answer({ forward }: FreeRoute, req: IncomingMessage, res: ServerResponse, bytesMax: number) {
-  const gone = new AbortController()
-  res.once('close', () => gone.abort())
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of req) {
-    bytes += chunk.length
-    if (bytes > bytesMax) throw tooLarge(bytesMax)
-    chunks.push(chunk)
-  }
+/** A body passes as it comes: the server's own limits count for it. */
+async function answer({ forward }: FreeRoute, req: IncomingMessage, res: ServerResponse) {
+  const { 'content-length': length, 'transfer-encoding': coding, host = '' } = req.headers
+  let isLate = false
+  let clearLimit = () => {}
   const forwarded = await forward({
     method: req.method!,
     target: req.url!,
     headers: req.headers,
-    body: Buffer.concat(chunks),
-    baseUrl: `http://${req.headers.host ?? ''}`,
+    body: coding !== undefined || Number(length) > 0 ? req : null,
+    baseUrl: `http://${host}`,
     clientAddress: req.socket.remoteAddress,
-    signal: gone.signal,
+    onGone(listener) {
+      res.once('close', listener)
+      clearLimit = systemClock.after(TIMEOUT_DEFAULT_MS, () => {
+        isLate = true
+        listener()
+      })
+    },
   })
+    .catch(cause => {
+      throw isLate
+        ? new HttpError(504, 'handler_timeout', 'The server behind this one took too long.')
+        : cause
+    })
+    .finally(() => clearLimit())
   const { status, headers, cookies = [], body } = forwarded.answer
   res.writeHead(status, { ...headers, ...(cookies.length > 0 && { 'set-cookie': [...cookies] }) })
   const { source } = forwarded

@@ -12,6 +12,7 @@ import { config, INPUT, listen, ready, work } from './child.mjs'
 
 const validate = new Ajv2020({ strict: false }).compile(INPUT)
 const facilitator = new Pool(config.facilitatorUrl, { connections: 512 })
+const upstream = config.upstream && new Pool(config.upstream, { connections: 512 })
 
 const routes = {
   '/work': async ctx => {
@@ -29,6 +30,15 @@ const routes = {
     const body = await bodyOf(ctx)
     ctx.status = validate(body) ? 200 : 400
     ctx.body = work(body)
+  },
+  /** A plain proxy: what comes back leaves as it comes. */
+  '/proxied': async ctx => {
+    const body = await getRawBody(ctx.req, { limit: 1_048_576, length: ctx.req.headers['content-length'] })
+    const headers = { 'content-type': ctx.get('content-type') }
+    const answer = await upstream.request({ path: '/work', method: 'POST', headers, body })
+    ctx.status = answer.statusCode
+    ctx.set(answer.headers)
+    ctx.body = answer.body
   },
   '/replay': async ctx => {
     const body = await bodyOf(ctx)

@@ -1,20 +1,40 @@
 /** Ours as a seller serves it: default options, but for what a row is about. */
 
 import { Cluster } from 'ioredis'
+import { Pool } from 'undici'
 import { createFacilitator } from '../../../dist/src/facilitator.js'
 import { serve } from '../../../dist/src/index.js'
 import { redisStores } from '../../../dist/src/redis.js'
 import { agentOf, endpoint, SERVED } from './agent.mjs'
-import { config, ready, work } from './child.mjs'
+import { config, PRICE, ready, work } from './child.mjs'
 import { hourlyLimit } from './hourly-limit.mjs'
 
-const { endpoints = 1, stream = false, redis, ownFacilitator = false, options = {} } = config
+const { endpoints = 1, stream = false, upstream, redis, ownFacilitator = false, options = {} } = config
 const others = Array.from({ length: endpoints - 1 }, (_, at) => endpoint(`work-${at + 1}`))
 if (stream) {
   const handler = async function* ({ body }) {
     yield work(body)
   }
   others.push(endpoint('stream', { stream, handler }))
+}
+if (upstream) {
+  const terms = { price: undefined, subscription: { price: PRICE, period: '30d' } }
+  const asks = { input: undefined, bodyType: 'bytes', handler: asksUpstream(upstream) }
+  const forwards = { input: undefined, handler: undefined, upstream: `${upstream}/work` }
+  others.push(endpoint('asks', asks), endpoint('asks-window', { ...asks, ...terms }))
+  others.push(endpoint('forwards', forwards), endpoint('forwards-window', { ...forwards, ...terms }))
+}
+
+/** What a seller would write without `upstream`, with the same undici. */
+function asksUpstream(url) {
+  const pool = new Pool(url, { connections: 512 })
+  return async ({ body, signal }) => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await pool.request({ path: '/work', method: 'POST', headers, body, signal })
+    if (answer.statusCode !== 200) throw new Error(`the upstream answered ${answer.statusCode}`)
+    const bytes = await answer.body.arrayBuffer()
+    return new Response(bytes, { headers: { 'content-type': answer.headers['content-type'] } })
+  }
 }
 
 const agent = agentOf(others)

@@ -66,7 +66,8 @@ class Exchange implements UpstreamExchange, StreamSource {
   constructor(request: UpstreamRequest) {
     const { origin, path, method, headers, body = null } = request
     this.#request = request
-    this.options = { origin, path, method, headers, body }
+    // Undici takes every async iterable; its types know streams of Node alone.
+    this.options = { origin, path, method, headers, body: body as Uint8Array | string | null }
     this.reply = new Promise((resolve, reject) => {
       this.#answer = resolve
       this.#refuse = reject

@@ -13,6 +13,7 @@ import { handlerLogged } from './tell-observers.js'
 export class Cancellation {
   #controller: AbortController | undefined
   #reason: Error | undefined
+  #listener: (() => void) | undefined
 
   get isCancelled(): boolean {
     return this.#reason !== undefined
@@ -26,18 +27,31 @@ export class Cancellation {
     return this.#controller.signal
   }
 
+  /** For one listener of our own, which needs no signal. */
+  onCancel(listener: () => void): void {
+    if (this.isCancelled) listener()
+    this.#listener = listener
+  }
+
   cancel(why: string): void {
     this.#reason ??= new Error(why)
     this.#controller?.abort(this.#reason)
+    this.#listener?.()
   }
 }
 
 const CANCELLATION = Symbol('cancellation')
 const REQUEST = Symbol('request')
 
+interface MadeOf {
+  readonly [CANCELLATION]: Cancellation
+  readonly [REQUEST]: ChargeRequest
+}
+
 /** What a context was made of, for handlers of our own. */
-export function requestOf(context: HandlerContext): ChargeRequest {
-  return (context as HandlerContext & { [REQUEST]: ChargeRequest })[REQUEST]
+export function madeOf(context: HandlerContext) {
+  const { [CANCELLATION]: cancellation, [REQUEST]: request } = context as HandlerContext & MadeOf
+  return { cancellation, request }
 }
 
 /**

@@ -18,24 +18,28 @@ export {
   type WholeBazaarOptions,
 } from './app/client/bazaar.js'
 export type { CallOptions, RequestOptions } from './app/client/build-request.js'
+export type { TopUpOptions } from './app/client/buy-balance.js'
 export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-many.js'
 export type { Estimate } from './app/client/call-paid.js'
-export { SvcClient } from './app/client/client.js'
 export type { ClientOptions } from './app/client/client-options.js'
 export type { FetchPayment, PaidResponse, PayingFetch } from './app/client/paying-fetch.js'
 export type { PaymentRecord, Receipts } from './app/client/payments.js'
 export type {
   ActiveSubscription,
+  AgentBalance,
+  BalanceReceipt,
   CallPayment,
   CallResult,
   QuoteResult,
   SubscribeResult,
+  TopUpResult,
   Warning,
   WarningCode,
 } from './app/client/result-types.js'
 export type { RetryOptions } from './app/client/send-with-retries.js'
 export type { StreamOptions, StreamResult } from './app/client/stream.js'
 export type { StreamEvent } from './app/client/stream-events.js'
+export { SvcClient } from './app/client/svc-client.js'
 export type { Balance } from './app/client/wallet.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
 export type { BalanceTerms } from './domain/balance-terms.js'
@@ -65,7 +69,14 @@ export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './d
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { Registry } from './ports/agent-registry.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'
-export type { OpenSpend, Spend, SpendEnd, SpendLedger, SpendPayment } from './ports/spend-ledger.js'
+export type {
+  BalancesChange,
+  OpenSpend,
+  Spend,
+  SpendEnd,
+  SpendLedger,
+  SpendPayment,
+} from './ports/spend-ledger.js'
 export { type AlgodRegistryOptions, algodRegistry } from './registry/agent-registry-over-algod.js'
 export {
   type AgentVerdict,

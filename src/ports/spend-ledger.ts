@@ -49,8 +49,21 @@ export interface SpendLedger {
    */
   settle(id: string, end: SpendEnd): void | Promise<void>
 
+  /**
+   * The balances that were bought with this budget, as one text, `''` at first. With `change`, the text is replaced in one move if it
+   * still is `before`. Returns what it is then. It holds the keys of the balances, and is never forgotten. Without this move, each client keeps
+   * its balances to itself, and loses them when its process ends.
+   */
+  balances?(change?: BalancesChange): string | Promise<string>
+
   /** The sum that counts now, as far as this process knows without a request; for display. */
   readonly spentBaseUnits: bigint
+}
+
+/** A change of the balances of a budget. */
+export interface BalancesChange {
+  readonly before: string
+  readonly after: string
 }
 
 /** One payment, as a ledger counts it. */

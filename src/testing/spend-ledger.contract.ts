@@ -223,5 +223,19 @@ export function spendContract({ describe, expect, it }: TestRunner, name: string
       await advance(windowMs / 2)
       expect(await ledger.reserve(of(100n), 100n)).toBe(true)
     })
+
+    it('keeps one text of balances: of many changes of the same text one is made, and all processes read it', async () => {
+      const { ledger, other = ledger } = await make()
+      if (!ledger.balances || !other.balances) return
+      expect(await ledger.balances()).toBe('')
+      const texts = Array.from({ length: 8 }, (_, at) => `{"text":"${at} \u00e9"}`)
+      const change = async (after: string, at: number) =>
+        (await (at % 2 === 0 ? ledger : other).balances!({ before: '', after })) === after
+      expect((await Promise.all(texts.map(change))).filter(Boolean)).toHaveLength(1)
+      const kept = await other.balances()
+      expect(await ledger.balances({ before: 'another', after: 'lost' })).toBe(kept)
+      expect(await ledger.balances({ before: kept, after: 'next' })).toBe('next')
+      expect(await other.balances()).toBe('next')
+    })
   })
 }

@@ -35,6 +35,7 @@ export function memorySpendLedger(clock: Pick<Clock, 'monotonic'> = systemClock)
   const open = new Map<string, Open>()
   const spent = spentByTime()
   let sum = 0n
+  let balances = ''
 
   function expire(): void {
     const endMs = clock.monotonic() - DAY_MS
@@ -90,6 +91,10 @@ export function memorySpendLedger(clock: Pick<Clock, 'monotonic'> = systemClock)
       if (end !== 'dead') return settleAsSpent(id, end === 'spent' ? clock.monotonic() : undefined)
       open.delete(id)
       sum -= known.amount
+    },
+    balances({ before, after } = { before: balances, after: balances }) {
+      if (balances === before) balances = after
+      return balances
     },
     get spentBaseUnits() {
       expire()

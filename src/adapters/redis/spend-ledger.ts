@@ -5,7 +5,7 @@
 import { isNetworkKey, type NetworkKey } from '../../domain/network.js'
 import { type OpenSpend, PAYMENT_LIFE_MAX_MS, type SpendLedger } from '../../ports/spend-ledger.js'
 import type { Connection, ScriptArgument } from './connection.js'
-import { ATTACH, DUE, POSTPONE, RELEASE, RESERVE, SETTLE } from './lua/spend-ledger.js'
+import { ATTACH, BALANCES, DUE, POSTPONE, RELEASE, RESERVE, SETTLE } from './lua/spend-ledger.js'
 
 const DAY_MS = 86_400_000
 
@@ -54,6 +54,7 @@ export function redisSpendLedger(
   const due = move('svcSpendDue', DUE)
   const postpone = move('svcSpendPostpone', POSTPONE)
   const settle = move('svcSpendSettle', SETTLE)
+  const balances = replicated.script('svcSpendBalances', BALANCES)
   return {
     async reserve({ id, amount }, cap) {
       if (amount > EXACT_MAX)
@@ -72,6 +73,8 @@ export function redisSpendLedger(
     },
     postpone: async (id, round) => void (await postpone(id, String(round))),
     settle: async (id, end) => void (await settle(id, end)),
+    balances: async change =>
+      String(await balances([`${place}:balances`], change ? [change.before, change.after] : [])),
     get spentBaseUnits() {
       return sum
     },

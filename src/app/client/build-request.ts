@@ -37,6 +37,8 @@ export interface HttpRequest {
   readonly finishPaid?: boolean
   /** Base units. */
   readonly maxPrice?: bigint
+  /** `maxPrice` replaces the client's own: the caller named what it pays. */
+  readonly isOwnLimit?: true
 }
 
 /** Those of all calls. A limit that is misspelt is no limit, so that unknown options are refused. */

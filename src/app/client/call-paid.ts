@@ -5,11 +5,19 @@ import { isForWindow } from '../../domain/quote-for-display.js'
 import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { CallOptions, HttpRequest, RequestOptions } from './build-request.js'
-import { noSigner, notASubscription, quotesNoWindow, reasonOf, subscriptionRefused } from './client-errors.js'
+import { onBalance } from './call-on-balance.js'
+import {
+  needsBalance,
+  noSigner,
+  notASubscription,
+  quotesNoWindow,
+  reasonOf,
+  subscriptionRefused,
+} from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { isSoldByTheCall } from './fetch-manifest.js'
 import type { HttpReply } from './http-exchange.js'
-import { fewerCalls, type PaymentSlot, purchase } from './purchase.js'
+import { type Asking, fewerCalls, purchase } from './purchase.js'
 import {
   challengeOf,
   isQuote,
@@ -24,13 +32,6 @@ import type { ActiveSubscription, Outcome, QuoteResult, Warning } from './result
 import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
 import { type Verdict, withKey } from './subscription-keys.js'
 
-/** How a call asks, and what it accepts as the answer where that is no quote. */
-export interface Asking {
-  readonly ask: typeof ask
-  readonly accept: (asked: UnpaidReply) => UnpaidReply
-  readonly slot?: PaymentSlot
-}
-
 const SUCCESSES: Asking = { ask, accept: succeeded }
 
 export async function callPaid(
@@ -43,8 +44,12 @@ export async function callPaid(
   const tried = new Set<string>()
   let refused: ActiveSubscription | undefined
   let key = keys.keyFor(request)
+  const fromBalance = onBalance(request, options, settings, asking)
+  const served = key === undefined ? await fromBalance.answer() : undefined
+  if (served) return served
   for (;;) {
-    if (!settings.signer && key === undefined && asking === SUCCESSES) throw noSigner(request.url.origin)
+    const mayPay = settings.signer || key !== undefined || settings.balances.list().length > 0
+    if (!mayPay && asking === SUCCESSES) throw noSigner(request.url.origin)
     const { asked, verdict } = await askWith(key, request, options, settings, asking)
     if (!isQuote(asked.reply)) return { ...asking.accept(asked), warnings: fewerCalls(verdict.fewer) }
     const challenge = challengeOf(asked.reply)
@@ -59,11 +64,15 @@ export async function callPaid(
       key = newest
       continue
     }
+    const taken = key === undefined ? await fromBalance.answer(challenge) : undefined
+    if (taken) return taken
+    if (settings.balances.offerAt(request.url)?.only) throw needsBalance(request.url.origin, challenge)
     if (refused) throw subscriptionRefused(request.url.origin, refused, challenge, verdict.fewer)
     const isWindow = key !== undefined || isForWindow(challenge && payableEntry(challenge, settings.network))
     const { method } = asked.request
     const buying = buy({ ...request, method }, challenge, settings, asking)
-    const bought = await (isWindow ? keys.purchasing(request.url, resource, buying) : buying)
+    const paid = await (isWindow ? keys.purchasing(request.url, resource, buying) : buying)
+    const bought = { ...paid, warnings: [...fromBalance.warnings, ...paid.warnings] }
     if (key === undefined || verdict.isElsewhere) return bought
     const message = `${request.url.origin} no longer accepts the subscription key`
     const isRefused: Warning = { code: 'key_refused', message }

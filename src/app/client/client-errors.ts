@@ -11,7 +11,7 @@ import {
   shortened,
 } from './http-exchange.js'
 import { challengeOf } from './read-quote.js'
-import type { ActiveSubscription, Outcome } from './result-types.js'
+import type { ActiveSubscription, CallPayment, Outcome } from './result-types.js'
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
   return new SdkError(
@@ -61,6 +61,26 @@ export function notASubscription(origin: string, { reply, payment, sentTxId }: O
     reply.status,
     detail,
   )
+}
+
+export function notABalance(origin: string, did: string, reply: HttpReply, payment?: CallPayment): SvcError {
+  const detail = { ...payment, ...(payment && { charged: 'yes' }), data: dataOf(reply).data }
+  return new SdkError(`${origin} ${did}`, 'not_a_balance', reply.status, detail)
+}
+
+/** Only the same key asks for the same call: a payment, or another balance, would pay for it twice. */
+export function balanceInDoubt(
+  { message, code, status, detail }: SvcError,
+  idempotencyKey: string,
+): SvcError {
+  const what = `${message}; the balance may have been charged: ask again with the same idempotency key, and do not pay instead`
+  const known = typeof detail === 'object' ? detail : {}
+  return new SdkError(what, code, status, { ...known, charged: 'maybe', idempotencyKey })
+}
+
+export function needsBalance(origin: string, requirements: PaymentRequired | undefined): SvcError {
+  const message = `${origin} takes nothing but a balance for this call: buy one with topUp; nothing was paid`
+  return new SdkError(message, 'balance_required', 402, requirements)
 }
 
 /** Its detail does not have the key, which anybody could use. */

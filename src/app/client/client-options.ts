@@ -10,6 +10,7 @@ import { networkFacts, nodeUrls } from '../../domain/network-definition.js'
 import {
   asGiven,
   flag,
+  groupOrOff,
   invalid,
   milliseconds,
   type Option,
@@ -23,12 +24,12 @@ import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
+import { type HeldBalances, heldBalances } from './held-balances.js'
 import { type Exchange, exchangeOver, openReply } from './http-exchange.js'
 import { lateSettlements } from './late-settlements.js'
 import { type ReceiptBook, receiptBook } from './payments.js'
 import { type RetryOptions, type RetryPolicy, retryPolicy } from './send-with-retries.js'
-import { type SpendingLimits, spendingLimits } from './spending-limits.js'
-
+import { ledgerOption, type SpendingLimits, spendingLimits } from './spending-limits.js'
 import { type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
 import { type Balance, walletBalance } from './wallet.js'
 
@@ -63,6 +64,17 @@ export interface ClientOptions extends KeyOptions {
    * @default none
    */
   readonly maxPerDay?: string
+  /**
+   * Buys a balance of `amount` again at an agent where one was bought, once less than `below` is left there; only with `maxPerDay`.
+   *
+   * @default none
+   */
+  readonly topUp?: {
+    /** USD, such as `$0.50`. */
+    readonly below: string
+    /** USD, one of the amounts that the agents sell. */
+    readonly amount: string
+  }
   /** Where spending is counted. @default this client's own memory */
   readonly ledger?: SpendLedger
   /**
@@ -100,6 +112,8 @@ export interface Settings {
   readonly limits: SpendingLimits
   readonly receipts: ReceiptBook
   readonly keys: SubscriptionKeys
+  readonly balances: HeldBalances
+  readonly topUp: { readonly below: bigint; readonly amount: bigint } | undefined
   readonly fetchImpl: typeof fetch | undefined
   readonly exchange: Exchange
   /** As `exchange`, but the body of a success is handed over. */
@@ -114,15 +128,6 @@ export interface Settings {
 
 const TIMEOUT_MS = 360_000
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
-const LEDGER_MOVES = ['reserve', 'attach', 'release', 'due', 'postpone', 'settle'] as const
-
-/** Checked at once: a ledger without one of these would fail when a payment is signed already. */
-const ledger: Option<SpendLedger | undefined> = given => {
-  if (given === undefined) return undefined
-  const missing = LEDGER_MOVES.filter(move => typeof (given as SpendLedger)[move] !== 'function')
-  if (missing.length === 0) return given as SpendLedger
-  throw invalid(`ledger has no ${missing.join(', ')}: see SpendLedger`)
-}
 
 /** A limit that is misspelt is no limit, so that unknown options are refused. */
 const OPTIONS = {
@@ -135,7 +140,8 @@ const OPTIONS = {
   indexerUrl: asGiven<string | undefined>(),
   maxPrice: optional(usd()),
   maxPerDay: optional(usd()),
-  ledger,
+  topUp: groupOrOff({ below: usd(), amount: usd() }),
+  ledger: ledgerOption,
   retry: retryPolicy,
   timeoutMs: milliseconds(TIMEOUT_MS, 1, TIMEOUT_MAX_MS),
   fetchImpl: asGiven<typeof fetch | undefined>(),
@@ -175,7 +181,8 @@ interface ClientSurroundings {
 export function settingsOver(surroundings: ClientSurroundings, options: ClientOptions): Settings {
   const { network, algod, indexer, signer, clock = wakefulClock, random = systemRandom } = surroundings
   const read = readOptions(options, OPTIONS)
-  const { ledger = memorySpendLedger(clock), fetchImpl, maxPrice, maxPerDay, receiptsMax } = read
+  const { ledger = memorySpendLedger(clock), fetchImpl, maxPrice, maxPerDay, receiptsMax, topUp } = read
+  if (topUp && maxPerDay === undefined) throw invalid('topUp needs maxPerDay: a seller says what is left')
   const caps = { maxPrice, maxPerDay }
   const receipts = receiptBook(receiptsMax, clock.now)
   const settled = (txId: string, end: SpendEnd) =>
@@ -189,6 +196,8 @@ export function settingsOver(surroundings: ClientSurroundings, options: ClientOp
     limits: spendingLimits({ ledger, network: network.key, caps, late, random, clock }),
     receipts,
     keys: subscriptionKeys(clock),
+    balances: heldBalances(ledger.balances ? ledger : memorySpendLedger(clock), network, clock),
+    topUp,
     fetchImpl,
     exchange: exchangeOver(fetchImpl, clock),
     openExchange: exchangeOver(fetchImpl, clock, openReply),

@@ -1,25 +1,27 @@
 /** The paying client: it asks, reads the price, checks it against its limits, signs exactly that price, and calls again. */
 import type { Manifest } from '../../domain/manifest.js'
-import { usdNumber } from '../../domain/money.js'
+import { usdNumber, usdToBaseUnits } from '../../domain/money.js'
 import { refuseUnknown } from '../../domain/option-checks.js'
 import { priceOf } from '../../domain/quote-for-display.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
+import { balanceUrl, buyBalance, type TopUpOptions } from './buy-balance.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
 import { buyWindow, callPaid, type Estimate, estimateCall, quoteCall } from './call-paid.js'
 import { noSigner } from './client-errors.js'
-import { type ClientOptions, type Settings, settingsOf } from './client-options.js'
-import { manifestOf, manifestUrl } from './fetch-manifest.js'
+import type { Settings } from './client-options.js'
+import { discover } from './fetch-manifest.js'
 import { type PayingFetch, payingFetch } from './paying-fetch.js'
 import type { Receipts } from './payments.js'
 import {
   type ActiveSubscription,
+  type AgentBalance,
   type CallResult,
   type QuoteResult,
   resultOf,
   type SubscribeResult,
+  type TopUpResult,
 } from './result-types.js'
-import { askBriefly, succeeded } from './send-with-retries.js'
 import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream.js'
 import type { Balance } from './wallet.js'
 
@@ -117,9 +119,7 @@ export abstract class PayingClient {
 
   /**
    * As `call`, up to the head of the answer. Then the body is handed over as it comes, without a limit of its size. Any
-   * other success than a stream is handed over, too. A failure is read whole, and thrown as `call` throws it.
-   *
-   * A stream that ends before its end throws `stream_broken` to its reader. It was charged, and is not repeated.
+   * other success than a stream is handed over, too. A failure is read whole, and thrown as `call` throws it. A stream that ends before its end throws `stream_broken` to its reader. It was charged, and is not repeated.
    *
    * @example
    * const { events, payment } = await client.stream('https://agent.example/tell', { about: 'whales' })
@@ -194,23 +194,37 @@ export abstract class PayingClient {
   }
 
   /**
-   * The manifest of the agent at this base URL. Costs nothing. It is the agent's claim: see {@link verifyManifest}.
+   * Buys a balance at an agent: calls of its endpoints then take from it what they cost, each at most its quote and `maxPrice`. The amount
+   * is this purchase's own limit, within `maxPerDay`, which counts the purchase and not the calls.
+   *
+   * @example
+   * await client.topUp('https://agent.example', '$5')
+   * const { data, charged, left } = await client.call('https://agent.example/summarize', { text })
+   *
+   * @throws SvcError as `call`; `not_a_balance`, `balance_busy`
+   */
+  async topUp(agentUrl: string | URL, amount: string, options: TopUpOptions = {}): Promise<TopUpResult> {
+    return (await buyBalance(balanceUrl(urlOf(agentUrl)), usdToBaseUnits(amount), options, this.#settings))!
+  }
+
+  /** The balances that are held, without their keys, as the ledger has them. */
+  async balances(): Promise<AgentBalance[]> {
+    await this.#settings.balances.read()
+    return this.#settings.balances.list()
+  }
+
+  /**
+   * The manifest of the agent at this base URL, or at the manifest's own. Costs nothing. It is the agent's claim: see {@link verifyManifest}.
    *
    * @example
    * const { endpoints } = await client.discover('https://agent.example')
    * for (const { url, price } of endpoints) console.log(url, price)
    *
-   * @param baseUrl The agent's base URL, or the manifest's own URL.
-   * @param options A `signal` that ends the request.
-   *
    * @throws SvcError `invalid_url`, `network_error`, `call_failed`, `invalid_manifest`
    */
   async discover(baseUrl: string | URL, options: Pick<RequestOptions, 'signal'> = {}): Promise<Manifest> {
     refuseUnknown(options, ['signal'])
-    const url = manifestUrl(urlOf(baseUrl))
-    const sent = { ...options, method: 'GET' }
-    const asked = await askBriefly(this.#settings, requestOf(url, undefined, sent), sent)
-    return manifestOf(succeeded(asked).reply, url)
+    return discover(urlOf(baseUrl), options, this.#settings)
   }
 
   /**
@@ -230,21 +244,5 @@ export abstract class PayingClient {
   /** The function {@link priceOf}, as a method that knows this client's network. */
   priceOf(requirements: unknown): number | null {
     return priceOf(requirements, this.#settings.network.given)
-  }
-}
-
-/**
- * Calls endpoints and pays for them, within its limits. It signs one payment a call (see `quote` of {@link CallOptions}), only
- * USDC, only on its own network, and only what the quote said. In a browser a wallet's `signer` takes the place of the key.
- *
- * @example
- * const caps = { maxPrice: '$0.05', maxPerDay: '$2' }
- * const client = new SvcClient({ mnemonic: process.env.SVC_MNEMONIC, network: 'testnet', ...caps })
- * const { data, payment } = await client.call('https://agent.example/summarize', { text })
- */
-export class SvcClient extends PayingClient {
-  /** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */
-  constructor(options: ClientOptions = {}) {
-    super(settingsOf(options))
   }
 }

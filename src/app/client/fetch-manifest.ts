@@ -6,7 +6,7 @@ import { isRecord, type PaymentRequired } from '../../domain/x402.js'
 import { type HttpRequest, requestOf } from './build-request.js'
 import { type HttpReply, recordOf } from './http-exchange.js'
 import { resourceIn } from './read-quote.js'
-import { ask, type DeliveryDeps, succeeded } from './send-with-retries.js'
+import { ask, askBriefly, type DeliveryDeps, succeeded } from './send-with-retries.js'
 
 const MANIFEST_PATH = '/.well-known/svc.json'
 
@@ -26,6 +26,16 @@ export function manifestOf(reply: HttpReply, url: URL): Manifest {
     throw new SdkError(`${url.href} is not a manifest`, 'invalid_manifest', reply.status, value)
   }
   return value as unknown as Manifest
+}
+
+export async function discover(
+  base: URL,
+  { signal }: Pick<HttpRequest, 'signal'>,
+  deps: Parameters<typeof askBriefly>[0],
+): Promise<Manifest> {
+  const url = manifestUrl(base)
+  const options = { method: 'GET', signal }
+  return manifestOf(succeeded(await askBriefly(deps, requestOf(url, undefined, options), options)).reply, url)
 }
 
 function isEndpoint(value: unknown): boolean {

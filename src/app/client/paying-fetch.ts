@@ -6,6 +6,7 @@
  * is in doubt is kept for a while, and the same request sends the same payment again.
  */
 import { sha512_256 } from '#platform'
+import { BALANCE_KEY_HEADER } from '../../domain/balance-terms.js'
 import { toBase64 } from '../../domain/bytes.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
@@ -13,11 +14,11 @@ import type { Clock } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/read-web-body.js'
 import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import { fieldsOf, type HttpRequest } from './build-request.js'
-import { type Asking, callPaid } from './call-paid.js'
+import { callPaid } from './call-paid.js'
 import { callFailed } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { exchangeOver, type HttpReply, headOf, openReply, wholeReply } from './http-exchange.js'
-import type { PaymentSlot } from './purchase.js'
+import type { Asking, PaymentSlot } from './purchase.js'
 import { isQuote } from './read-quote.js'
 import { type CallPayment, type CallResult, toldOf } from './result-types.js'
 import { ask, type UnpaidReply } from './send-with-retries.js'
@@ -33,9 +34,7 @@ export interface FetchPayment extends CallPayment {
 }
 
 /** A `Response`, and what was paid for it. The fields beside the standard ones are absent where nothing was paid. */
-export interface PaidResponse
-  extends Response,
-    Partial<Pick<CallResult, 'attempts' | 'replayed' | 'sentTxId' | 'warnings'>> {
+export interface PaidResponse extends Response, Partial<Omit<CallResult, 'data' | 'payment' | 'status'>> {
   /** The payment that was signed and accepted; for a replay, the first payment. */
   readonly payment?: FetchPayment
 }
@@ -91,9 +90,10 @@ export function payingFetch(settings: Settings): PayingFetch {
     const slot = unfinished.take(request)
     const asking: Asking = {
       slot,
-      // A call in a window may be counted, so it is repeated under its key, and follows no redirect with it.
+      // A call in a window or on a balance may be counted, so it is repeated under its key, and follows no redirect with it.
       async ask(deps, sent, options, timeoutMs) {
-        if (SUBSCRIPTION_HEADER in sent.headers) return ask(deps, sent, options, timeoutMs)
+        if (SUBSCRIPTION_HEADER in sent.headers || BALANCE_KEY_HEADER in sent.headers)
+          return ask(deps, sent, options, timeoutMs)
         const response = await asFetch(sent)
         const head = headOf(response)
         const reply = isQuote(head) ? await wholeReply(response) : head
@@ -107,7 +107,7 @@ export function payingFetch(settings: Settings): PayingFetch {
     try {
       const outcome = await callPaid(request, { method: asked.method }, buying, asking)
       if (outcome.reply === passed?.reply) return passed.response
-      isPaid = outcome.payment !== undefined || outcome.sentTxId !== undefined
+      isPaid = [outcome.payment, outcome.sentTxId, outcome.balance].some(paid => paid !== undefined)
       const { status: _, ...told } = toldOf(outcome)
       const { reply } = outcome
       const body = reply.body ? streamOf(outcome, watchOf(request, {}, settings)).body : reply.bytes
@@ -203,7 +203,7 @@ function unfinishedPayments(clock: Pick<Clock, 'monotonic'>) {
       return found?.slot ?? {}
     },
     keep(request: HttpRequest, slot: PaymentSlot): void {
-      if (!slot.payment) return
+      if (!slot.payment && slot.idempotencyKey === undefined) return
       const untilMs = clock.monotonic() + KEPT_MS
       kept = [...kept, { name: nameOf(request), slot, untilMs }].slice(-KEPT_MAX)
     },

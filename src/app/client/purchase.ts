@@ -30,7 +30,7 @@ import {
   type Wanted,
 } from './read-quote.js'
 import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
-import type { Delivery, SentPayment } from './send-with-retries.js'
+import type { ask, Delivery, SentPayment, UnpaidReply } from './send-with-retries.js'
 import { fewerThanSold, momentOf, type Sale, windowSold } from './sold-window.js'
 import type { Reservation } from './spending-limits.js'
 
@@ -44,11 +44,22 @@ export interface PurchaseDeps extends Settings {
 
 /** Has the payment of a call, once it is signed. A call whose slot has one already sends the same one again. */
 export interface PaymentSlot {
-  payment?: ReadyPayment
+  payment?: ReadyPayment | undefined
+  /** Has the payment before it leaves. If it rejects, nothing is sent. */
+  readonly keep?: (payment: ReadyPayment) => Promise<void>
+  /** Of a call on a balance whose end is not known. A call whose slot has it is that call. */
+  idempotencyKey?: string | undefined
+}
+
+/** How a call asks, and what it accepts as the answer where that is no quote. */
+export interface Asking {
+  readonly ask: typeof ask
+  readonly accept: (asked: UnpaidReply) => UnpaidReply
+  readonly slot?: PaymentSlot
 }
 
 /** A payment that is counted and signed. */
-interface ReadyPayment extends Pick<Sale, 'selected' | 'begun'> {
+export interface ReadyPayment extends Pick<Sale, 'selected' | 'begun'> {
   readonly key: string
   readonly signed: SignedPayment
   readonly reservation: Reservation
@@ -67,7 +78,11 @@ export async function purchase(
 ): Promise<Outcome> {
   const { slot = {} } = deps
   const isResent = slot.payment !== undefined
-  slot.payment ??= await readyPayment(request, challenge, deps)
+  if (!slot.payment) {
+    const ready = await readyPayment(request, challenge, deps)
+    await slot.keep?.(ready)
+    slot.payment = ready
+  }
   return outcomeOf(request, await sendPayment(request, slot.payment, isResent, deps), deps)
 }
 

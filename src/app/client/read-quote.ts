@@ -1,5 +1,6 @@
 /** Reads a 402: what the seller asks, which entry this client pays, what the call would cost. */
 import { isValidAddress } from '../../adapters/algorand/address.js'
+import { BALANCE_EXTENSION } from '../../domain/balance-terms.js'
 import { SdkError, type SvcError, shown } from '../../domain/errors.js'
 import { PAYMENT_IDENTIFIER } from '../../domain/idempotency-key.js'
 import { parseBaseUnits } from '../../domain/money.js'
@@ -38,6 +39,31 @@ export function resourceIn(challenge: PaymentRequired | undefined): string | und
 /** Whether the seller says that it keeps answers by their idempotency keys. */
 export function keepsKeys({ extensions }: PaymentRequired): boolean {
   return isRecord(extensions) && isRecord(extensions[PAYMENT_IDENTIFIER])
+}
+
+/** A balance that pays for calls of an endpoint. */
+export interface BalanceOffer {
+  /** Where it is sold: the agent's name. */
+  readonly agent: string
+  /** What this call costs at most; of an endpoint that takes nothing else, what the smallest balance costs. Base units. */
+  readonly amount: bigint
+  /** Nothing else pays for a call. */
+  readonly only: boolean
+}
+
+/** The seller of a balance must be at the endpoint's own origin, above its path: its key is sent to no other agent of a shared host. */
+export function balanceOffer(
+  url: URL,
+  challenge: PaymentRequired | undefined,
+  network: NetworkFacts,
+): BalanceOffer | undefined {
+  const { endpoint, only } = recordIn(challenge?.extensions, BALANCE_EXTENSION, 'info') ?? {}
+  const entry = challenge && payableEntry(challenge, network)
+  if (!entry || typeof endpoint !== 'string' || !URL.canParse(endpoint)) return undefined
+  const { origin, pathname } = new URL(endpoint)
+  const isAbove = url.pathname.startsWith(pathname.replace(/[^/]*$/, ''))
+  if (origin !== url.origin || !isAbove) return undefined
+  return { agent: origin + pathname, amount: BigInt(entry.amount), only: only === true }
 }
 
 function listing(challenge: Record<string, unknown> | undefined): PaymentRequired | undefined {

@@ -50,9 +50,47 @@ export interface CallResult<T = unknown> {
    * last valid round.
    */
   readonly sentTxId?: string
+  /**
+   * Base units that the call took from a balance, says its seller; then `payment` is absent. Of a stream it is known at its end, to
+   * clients that read trailers.
+   */
+  readonly charged?: string
+  /** Base units that are left on that balance, says its seller. */
+  readonly left?: string
+  /** What the seller says of the call on a balance, to be kept. */
+  readonly receipt?: BalanceReceipt
   /** Contradictions that are no reason to fail. */
   readonly warnings?: readonly Warning[]
 }
+
+/** A seller's receipt for a call on a balance. */
+export interface BalanceReceipt {
+  /** The public id of the balance. */
+  readonly balance: string
+  /** The id of the call. */
+  readonly call: string
+  /** Base units. */
+  readonly charged: string
+  /** Base units. */
+  readonly left: string
+}
+
+/** A balance at an agent. */
+export interface AgentBalance {
+  /** The agent's base URL. */
+  readonly agent: string
+  /** Base units that are left, as its seller said last. */
+  readonly left: string
+  /** The same in USD. */
+  readonly usd: number
+  /** Milliseconds since the epoch; absent where the seller did not say. */
+  readonly expiresAt?: number
+}
+
+/** A balance that was bought, and what was paid for it. */
+export interface TopUpResult
+  extends AgentBalance,
+    Omit<CallResult, 'data' | 'charged' | 'left' | 'receipt'> {}
 
 /** A window that was bought, and the key that opens it. */
 export interface ActiveSubscription {
@@ -89,6 +127,9 @@ export interface Warning {
  * - `fewer_calls_than_sold`: the seller says that a subscription window has fewer calls left than were quoted and not used
  * - `receipt_missing`: a paid answer came without a receipt that can be read
  * - `receipt_mismatch`: the receipt speaks of another payment than the one that was signed
+ * - `balance_mismatch`: a seller says of a balance that was bought, or of a call on one, something else than was agreed
+ * - `charged_above_max`: the seller says that it took more from a balance than the call allowed; that balance is used no more
+ * - `top_up_failed`: the balance could not be bought again, and the call was made without
  * - `body_unreadable`: the body is not what its content type says, or is JSON of more than 512 levels; `data` is its text, or its bytes where they are no text
  */
 export type WarningCode =
@@ -98,6 +139,9 @@ export type WarningCode =
   | 'fewer_calls_than_sold'
   | 'receipt_missing'
   | 'receipt_mismatch'
+  | 'balance_mismatch'
+  | 'charged_above_max'
+  | 'top_up_failed'
   | 'body_unreadable'
 
 /** A success, before its body is read. */
@@ -109,6 +153,8 @@ export interface Outcome {
   readonly sentTxId?: string
   readonly idempotencyKey?: string
   readonly subscription?: ActiveSubscription
+  /** Of a call on a balance. */
+  readonly balance?: Pick<CallResult, 'charged' | 'left' | 'receipt'>
   readonly warnings: readonly Warning[]
 }
 
@@ -136,9 +182,10 @@ export function resultOf<T>(outcome: Outcome): CallResult<T> {
 }
 
 /** What every result says beside the answer itself. */
-export function toldOf({ reply, attempts, payment, replayed, sentTxId, warnings }: Outcome) {
+export function toldOf({ reply, attempts, payment, replayed, sentTxId, balance, warnings }: Outcome) {
   return {
     ...(payment && { payment }),
+    ...balance,
     status: reply.status,
     attempts,
     ...(replayed && { replayed, ...(sentTxId !== undefined && { sentTxId }) }),

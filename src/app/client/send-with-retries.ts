@@ -143,6 +143,8 @@ function isLost(sent: ExchangeResult, payment: SentPayment | undefined): boolean
   if (sent.kind === 'lost') return true
   const code = errorCodeOf(sent.reply)
   if (code === undefined) return GATEWAY_LOST.has(sent.reply.status)
+  // What was taken from a balance is not known to the seller either, yet.
+  if (code === 'charge_unknown') return payment === undefined
   return code === 'settlement_unknown' && payment !== undefined && namesPayment(sent.reply, payment.txId)
 }
 
@@ -170,7 +172,7 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
 }
 
 /** @throws SvcError `aborted` as soon as the signal fires. */
-async function pause(
+export async function pause(
   clock: Pick<Clock, 'after'>,
   ms: number,
   signal: AbortSignal | undefined,

@@ -2,6 +2,7 @@
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import type { NetworkKey } from '../../domain/network.js'
+import { invalid, type Option } from '../../domain/option-checks.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
 import { type Clock, wakefulClock } from '../../ports/clock.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
@@ -20,6 +21,8 @@ export interface SpendingLimits {
   readonly spent: bigint
   /** `undefined` without a cap. Nothing as long as the ledger has not told what others spent. */
   readonly remaining: bigint | undefined
+  /** The most that a call may cost. */
+  readonly maxPrice: bigint | undefined
   /**
    * Why the limits, as this process knows them, would refuse this payment. Reserves nothing.
    *
@@ -32,8 +35,9 @@ export interface SpendingLimits {
 
 interface LimitedCall {
   readonly signal?: AbortSignal
-  /** Applies in addition to the client's own `maxPrice`. Base units. */
+  /** Applies in addition to the client's own `maxPrice`, or instead of it. Base units. */
   readonly maxPrice?: bigint
+  readonly isOwnLimit?: boolean
 }
 
 export interface Reservation {
@@ -70,9 +74,11 @@ export function spendingLimits(options: SpendingLimitsOptions): SpendingLimits {
   const settled = (signal: AbortSignal | undefined) =>
     unlessAborted(late.settle(), signal, 'The call was aborted; nothing was paid')
 
-  function aboveMaxPrice(accepted: PaymentRequirements, ofCall?: bigint): SvcError | undefined {
+  function aboveMaxPrice(accepted: PaymentRequirements, call: LimitedCall): SvcError | undefined {
     const amount = BigInt(accepted.amount)
-    const broken = [caps.maxPrice, ofCall].find(maxPrice => maxPrice !== undefined && amount > maxPrice)
+    const broken = [call.isOwnLimit ? undefined : caps.maxPrice, call.maxPrice].find(
+      maxPrice => maxPrice !== undefined && amount > maxPrice,
+    )
     if (broken === undefined) return undefined
     const why = `costs ${formatUsd(amount)}, the limit is ${formatUsd(broken)}`
     return refusal(why, 'price_above_max', accepted)
@@ -87,20 +93,21 @@ export function spendingLimits(options: SpendingLimitsOptions): SpendingLimits {
     get spent() {
       return ledger.spentBaseUnits
     },
+    maxPrice: caps.maxPrice,
     get remaining() {
       if (maxPerDay === undefined) return undefined
       if (!read()) return 0n
       const left = maxPerDay - ledger.spentBaseUnits
       return left > 0n ? left : 0n
     },
-    async refusalOf(accepted, { signal, maxPrice } = {}) {
-      const refused = aboveMaxPrice(accepted, maxPrice)
+    async refusalOf(accepted, call = {}) {
+      const refused = aboveMaxPrice(accepted, call)
       if (refused || fits(accepted.amount)) return refused
-      await settled(signal)
+      await settled(call.signal)
       return fits(accepted.amount) ? undefined : beyondTheDay(accepted)
     },
-    async reserve(accepted, { signal, maxPrice } = {}) {
-      const refused = aboveMaxPrice(accepted, maxPrice)
+    async reserve(accepted, call = {}) {
+      const refused = aboveMaxPrice(accepted, call)
       if (refused) throw refused
       const spend = { id: randomId(random), amount: BigInt(accepted.amount) }
       const reserved = async () => {
@@ -113,7 +120,7 @@ export function spendingLimits(options: SpendingLimitsOptions): SpendingLimits {
         }
       }
       if (!(await reserved())) {
-        await settled(signal)
+        await settled(call.signal)
         if (!(await reserved())) throw beyondTheDay(accepted)
       }
       return reservation(options, spend.id)
@@ -180,4 +187,14 @@ async function tolerated(
 
 function refusal(why: string, code: string, accepted: PaymentRequirements): SvcError {
   return new SdkError(`The call ${why}; nothing was paid`, code, 402, accepted)
+}
+
+const LEDGER_MOVES = ['reserve', 'attach', 'release', 'due', 'postpone', 'settle'] as const
+
+/** Checked at once: a ledger without one of these would fail when a payment is signed already. */
+export const ledgerOption: Option<SpendLedger | undefined> = given => {
+  if (given === undefined) return undefined
+  const missing = LEDGER_MOVES.filter(move => typeof (given as SpendLedger)[move] !== 'function')
+  if (missing.length === 0) return given as SpendLedger
+  throw invalid(`ledger has no ${missing.join(', ')}: see SpendLedger`)
 }

@@ -125,3 +125,11 @@ if redis.call('HEXISTS', payments, entry) == 0 then return answer(0) end
 if ARGV[4] == 'dead' then forget(entry) else spend(entry, ARGV[4] == 'spent' and nowMs or nil) end
 return answer(1)
 `
+
+/** KEYS: the text. ARGV: nothing, or what it was and what it becomes. */
+export const BALANCES = /* lua */ `
+local text = redis.call('GET', KEYS[1]) or ''
+if #ARGV == 0 or text ~= ARGV[1] then return text end
+redis.call('SET', KEYS[1], ARGV[2])
+return ARGV[2]
+`

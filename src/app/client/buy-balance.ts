@@ -1,0 +1,204 @@
+/**
+ * Buys a balance. One purchase is under way at an agent at a time, over all processes that share the ledger. Its payment is in the ledger
+ * before it is sent: when its answer was lost, or its process ended, the next purchase sends the same payment again.
+ */
+import { BALANCE_ENDPOINT, BALANCE_KEY_HEADER } from '../../domain/balance-terms.js'
+import { SdkError, SvcError, shown } from '../../domain/errors.js'
+import { formatUsd, parseBaseUnits } from '../../domain/money.js'
+import { isForWindow } from '../../domain/quote-for-display.js'
+import { readPeriodMs } from '../../domain/subscription-terms.js'
+import { isRecord, type PaymentRequired, readRequirements } from '../../domain/x402.js'
+import { randomId } from '../../ports/random.js'
+import { type CallOptions, type HttpRequest, requestOf } from './build-request.js'
+import { noSigner, notABalance } from './client-errors.js'
+import type { Settings } from './client-options.js'
+import { type Buying, balanceShown, type HeldBalance } from './held-balances.js'
+import { dataOf } from './http-exchange.js'
+import { type PaymentSlot, purchase, type ReadyPayment } from './purchase.js'
+import { challengeOf, isQuote, payableEntry } from './read-quote.js'
+import { type Outcome, type TopUpResult, toldOf, type Warning } from './result-types.js'
+import { askBriefly, deliver, pause, succeeded } from './send-with-retries.js'
+import { isKey } from './sold-window.js'
+
+/** Longer than a purchase takes. One that takes longer is not sent twice: its payment is the same. */
+const LEASE_MS = 60_000
+/** As long as sellers on `@svc/sdk` keep an answer for its payment. */
+const KEPT_MS = 600_000
+const POLL_MS = 250
+const SKEW_MAX_MS = 3_600_000
+
+/** Where the agent at this base URL sells balances. */
+export function balanceUrl({ origin, pathname }: URL): URL {
+  return new URL(`${origin}${pathname.replace(/\/+$/, '')}/${BALANCE_ENDPOINT}`)
+}
+
+/** How a balance is bought. */
+export type TopUpOptions = Pick<CallOptions, 'signal' | 'finishPaid'>
+
+/** @param isEnough a call asks whether another one has bought meanwhile: then nothing is bought */
+export async function buyBalance(
+  agent: URL,
+  amount: bigint,
+  options: TopUpOptions,
+  settings: Settings,
+  isEnough: () => boolean = () => false,
+): Promise<TopUpResult | undefined> {
+  const { balances, clock, random, signer } = settings
+  if (!signer) throw noSigner(agent.origin)
+  const endMs = clock.monotonic() + LEASE_MS
+  for (;;) {
+    await balances.read()
+    if (isEnough()) return undefined
+    const begun = { token: randomId(random), untilMs: clock.now() + LEASE_MS }
+    let buying: Buying = { ...begun, begunMs: clock.now(), payer: signer.address, amount: String(amount) }
+    const isOurs = await balances.change(agent.href, account => {
+      const earlier = account.buying
+      const isKept = earlier?.payment && earlier.begunMs + KEPT_MS > clock.now()
+      // Only its payer can prove itself.
+      if (earlier && (earlier.untilMs > clock.now() || (isKept && earlier.payer !== signer.address)))
+        return undefined
+      buying = isKept ? { ...earlier, ...begun } : buying
+      return { ...account, buying }
+    })
+    if (isOurs) {
+      const bought = await finished(agent, buying, options, settings)
+      if (buying.amount === String(amount)) return bought
+    } else if (clock.monotonic() > endMs) {
+      throw new SdkError('Another process is buying a balance there; nothing was paid', 'balance_busy')
+    } else {
+      await pause(clock, POLL_MS, options.signal, 'The purchase was aborted; nothing was paid')
+    }
+  }
+}
+
+/** Buys, or goes on with the payment of a purchase whose end is not known. */
+async function finished(
+  agent: URL,
+  buying: Buying,
+  options: TopUpOptions,
+  settings: Settings,
+): Promise<TopUpResult> {
+  const { balances, clock } = settings
+  const units = BigInt(buying.amount)
+  const amount = formatUsd(units).replace(/\.00$/, '')
+  const request = { ...requestOf(agent, { amount }, options), maxPrice: units, isOwnLimit: true as const }
+  /** Does nothing where another process has taken over. */
+  const note = (changed: Partial<Buying> | undefined) =>
+    balances.change(agent.href, account =>
+      account.buying?.token !== buying.token
+        ? undefined
+        : { ...account, buying: changed && { ...account.buying, ...changed } },
+    )
+  const slot: PaymentSlot = {
+    payment: readPayment(buying.payment, settings),
+    async keep(payment) {
+      if (await note({ untilMs: clock.now() + LEASE_MS, payment: written(payment) })) return
+      throw new SdkError('Another process has taken over the purchase; nothing was paid', 'reservation_lost')
+    },
+  }
+  try {
+    const challenge = slot.payment ? undefined : await quoted(request, units, settings)
+    const outcome = await purchase(request, challenge, {
+      ...settings,
+      signer: settings.signer!,
+      strictResource: true,
+      slot,
+      deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
+    })
+    const { held, warnings } = sold(agent, units, outcome, slot.payment!)
+    await balances.change(agent.href, account => ({
+      balances: [...account.balances.filter(({ key }) => key !== held.key), held],
+      buying: account.buying?.token === buying.token ? undefined : account.buying,
+    }))
+    return { ...toldOf({ ...outcome, warnings }), ...balanceShown(agent.href, held) }
+  } catch (error) {
+    const { code, detail } = error instanceof SvcError ? error : { code: '', detail: {} }
+    const { charged = 'no' }: Record<string, unknown> = isRecord(detail) ? detail : {}
+    // A ledger that is down keeps the purchase as it is: its time ends by itself.
+    await note(charged === 'no' || code === 'not_a_balance' ? undefined : { untilMs: 0 }).catch(() => {})
+    throw error
+  }
+}
+
+/** @throws SvcError `not_a_balance`, and as `ask` */
+async function quoted(
+  request: HttpRequest,
+  units: bigint,
+  settings: Settings,
+): Promise<PaymentRequired | undefined> {
+  const { origin } = request.url
+  const asked = await askBriefly(settings, request, { method: 'POST' })
+  if (!isQuote(asked.reply)) throw notABalance(origin, 'asks for no payment', succeeded(asked).reply)
+  const challenge = challengeOf(asked.reply)
+  const entry = challenge && payableEntry(challenge, settings.network)
+  if (entry && (isForWindow(entry) || entry.amount !== String(units))) {
+    const asks = isForWindow(entry)
+      ? 'sells a subscription window'
+      : `asks for ${formatUsd(BigInt(entry.amount))}`
+    throw notABalance(origin, `${asks} for a balance of ${formatUsd(units)}; nothing was paid`, asked.reply)
+  }
+  return challenge
+}
+
+/** The key is what was paid for. What its seller says beside it is compared with the quote, and the quote counts. */
+function sold(
+  { origin }: URL,
+  units: bigint,
+  { reply, payment, warnings }: Outcome,
+  { selected, begun }: Pick<ReadyPayment, 'selected' | 'begun'>,
+): { readonly held: HeldBalance; readonly warnings: readonly Warning[] } {
+  const { headers } = reply
+  const key = headers.get(BALANCE_KEY_HEADER)
+  if (!isKey(key)) throw notABalance(origin, 'took a payment and issued no balance key', reply, payment)
+  const lastsMs = readPeriodMs(selected.accepted.extra?.balancePeriod)
+  const endMs = lastsMs === undefined ? undefined : begun.nowMs + lastsMs
+  const saidMs = Date.parse(headers.get('x-svc-balance-expires') ?? '')
+  const { data } = dataOf(reply)
+  const said = isRecord(data) ? data.balance : undefined
+  const wrong = [
+    said !== String(units) && `it has ${shown(said)} base units, and ${units} were paid for`,
+    !(saidMs > begun.nowMs) && 'it has ended already',
+    endMs !== undefined && saidMs < endMs - SKEW_MAX_MS && 'it ends before the period that was quoted',
+  ].filter(what => what !== false)
+  const message = `${origin} says of the balance that was bought: ${wrong.join('; ')}`
+  const expiresAtMs = endMs ?? (Number.isNaN(saidMs) ? undefined : saidMs)
+  return {
+    held: { key, left: String(units), ...(expiresAtMs !== undefined && { expiresAtMs }) },
+    warnings: wrong.length === 0 ? warnings : [...warnings, { code: 'balance_mismatch', message }],
+  }
+}
+
+function written({ key, selected, begun, signed }: ReadyPayment): Record<string, unknown> {
+  const { payload, txId, firstValid, lastValid } = signed
+  return {
+    key,
+    selected,
+    begun,
+    signed: { payload, txId, firstValid: `${firstValid}`, lastValid: `${lastValid}` },
+  }
+}
+
+/** Its reservation stays as the ledger has it: only the chain ends that. */
+function readPayment(
+  kept: Readonly<Record<string, unknown>> | undefined,
+  { clock }: Pick<Settings, 'clock'>,
+): ReadyPayment | undefined {
+  const { key, selected, begun, signed } = (kept ?? {}) as unknown as ReadyPayment
+  const [first, last] = [parseBaseUnits(signed?.firstValid), parseBaseUnits(signed?.lastValid)]
+  if (
+    typeof key !== 'string' ||
+    !readRequirements(selected?.accepted) ||
+    first === undefined ||
+    last === undefined
+  )
+    return undefined
+  const nothing = async () => {}
+  return {
+    key,
+    selected,
+    begun,
+    signed: { ...signed, firstValid: first, lastValid: last },
+    reservation: { attach: nothing, settle: nothing, release: nothing },
+    landsUntilMs: clock.monotonic(),
+  }
+}

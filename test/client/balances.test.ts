@@ -1,0 +1,273 @@
+/** Balances as a buyer has them, at a real seller: what moved on the chain, what calls took, what processes share. */
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
+import { type ClientOptions, SvcClient } from '../../src/client.js'
+import { defineEndpoint, type EndpointDef, type HandlerContext } from '../../src/index.js'
+import { gate } from '../support/gate.js'
+import { open, type Seller } from '../support/seller.js'
+
+const BALANCE = { amounts: ['$1', '$0.02', '$0.05'], period: '1h' }
+
+const priced = (name: string, price: string, more: object = {}) =>
+  defineEndpoint({
+    name,
+    price,
+    handler: ({ body, charge }: HandlerContext) => {
+      const { costs } = (body ?? {}) as { costs?: string }
+      if (costs !== undefined) charge(costs)
+      return { name, costs }
+    },
+    ...more,
+  })
+
+const work = priced('work', '$0.01')
+
+const shop = (endpoints: readonly EndpointDef[] = [work], options = {}) =>
+  open(endpoints, { ...options, about: { balance: BALANCE } })
+
+let payers = 0
+function buyer({ sandbox, url }: Seller, options: ClientOptions = {}) {
+  const { address, mnemonic } = sandbox.accounts(`balance buyer ${++payers}`)
+  const before = sandbox.balance(address).usdc!
+  const make = (own: ClientOptions = options) =>
+    new SvcClient({
+      mnemonic,
+      network: 'testnet',
+      algodUrl: sandbox.algodUrl,
+      maxPerDay: '$10',
+      retry: { attempts: 3, baseMs: 1, maxMs: 4 },
+      ...own,
+    })
+  const client = make()
+  const call = (body: object = {}, at = 'work', more = {}) => client.call(`${url}/${at}`, body, more)
+  return { client, make, call, spent: () => before - sandbox.balance(address).usdc! }
+}
+
+describe('a balance that is held', () => {
+  it('pays for the calls of its agent, each for what it cost; money moves and counts once, where it is bought', async () => {
+    const seller = await shop([work, priced('other', '$0.002')])
+    const { client, call, spent } = buyer(seller, { maxPrice: '$0.01' })
+    // Its amount is its own limit.
+    const bought = await client.topUp(seller.url, '$0.02')
+    expect(bought).toMatchObject({ agent: seller.url, left: '20000', usd: 0.02, status: 200 })
+    expect(bought.expiresAt! - Date.now()).toBeGreaterThan(3_500_000)
+    expect(bought.payment).toMatchObject({ amount: '20000' })
+    expect(spent()).toBe(20_000n)
+    const first = await call({ costs: '$0.0031' })
+    expect(first).toMatchObject({ status: 200, charged: '3100', left: '16900' })
+    expect(first.payment).toBeUndefined()
+    expect(first.warnings).toBeUndefined()
+    expect(first.receipt).toEqual({
+      balance: expect.stringMatching(/^[\w-]{43}$/),
+      call: seller.ended.at(-1)!.traceId,
+      charged: '3100',
+      left: '16900',
+    })
+    expect(await call({}, 'other')).toMatchObject({ charged: '2000', left: '14900' })
+    expect(await call()).toMatchObject({ charged: '10000', left: '4900' })
+    // Too small now: the call pays for itself.
+    expect((await call()).payment).toMatchObject({ amount: '10000' })
+    expect(spent()).toBe(30_000n)
+    expect(client.spentToday).toBe(0.03)
+    expect(await client.balances()).toEqual([
+      { agent: seller.url, left: '4900', usd: 0.0049, expiresAt: bought.expiresAt },
+    ])
+  })
+
+  it('is asked for its price once an endpoint, and sent without a quote afterwards', async () => {
+    const seller = await shop()
+    const { client, call } = buyer(seller)
+    await client.topUp(seller.url, '$1')
+    const before = seller.ended.length
+    await call()
+    await call()
+    expect(seller.ended.slice(before).map(({ final }) => final)).toEqual(['quoted', 'counted', 'counted'])
+  })
+
+  it('is in no inspection, text or result', async () => {
+    const seller = await shop()
+    const { client, call } = buyer(seller)
+    const shown = [await client.topUp(seller.url, '$1'), await call(), client, await client.balances()]
+    for (const each of shown) {
+      const text = inspect(each, { depth: 20, showHidden: true }) + JSON.stringify(each)
+      expect(text).not.toMatch(/svc_\w/)
+    }
+  })
+
+  it('takes no more than maxPrice: a dearer call is refused and nothing is taken', async () => {
+    const seller = await shop([priced('dear', '$0.015')])
+    const { client, call, spent } = buyer(seller, { maxPrice: '$0.01' })
+    await client.topUp(seller.url, '$0.02')
+    await expect(call({}, 'dear')).rejects.toMatchObject({ code: 'price_above_max' })
+    await expect(call({}, 'dear', { maxPrice: '$0.5' })).rejects.toMatchObject({ code: 'price_above_max' })
+    expect(spent()).toBe(20_000n)
+    expect((await client.balances())[0]!.left).toBe('20000')
+  })
+
+  it('follows a price that rises with the body, up to the quote', async () => {
+    const price = ({ body }: { body: { n?: number } }) => `$0.00${body.n ?? 1}`
+    const seller = await shop([priced('grow', price as never)])
+    const { client, call, spent } = buyer(seller)
+    await client.topUp(seller.url, '$0.05')
+    expect(await call({ n: 2 }, 'grow')).toMatchObject({ charged: '2000' })
+    expect(await call({ n: 7 }, 'grow')).toMatchObject({ charged: '7000' })
+    expect(await call({ n: 1 }, 'grow')).toMatchObject({ charged: '1000' })
+    expect(spent()).toBe(50_000n)
+  })
+
+  it('is not for endpoints that refuse it, and the only way to pay for those that take nothing else', async () => {
+    const seller = await shop([
+      priced('refuses', '$0.01', { balance: false }),
+      priced('insists', '$0.01', { only: 'balance' }),
+    ])
+    const { client, call, spent } = buyer(seller)
+    await expect(call({}, 'insists')).rejects.toMatchObject({ code: 'balance_required' })
+    expect(spent()).toBe(0n)
+    await client.topUp(seller.url, '$0.05')
+    expect((await call({}, 'refuses')).payment).toMatchObject({ amount: '10000' })
+    expect(await call({}, 'insists', { maxPrice: '$0.01' })).toMatchObject({
+      charged: '10000',
+      left: '40000',
+    })
+    expect(await call({}, 'insists')).toMatchObject({ charged: '10000' })
+  })
+
+  it('is used by fetch and stream, too', async () => {
+    const seller = await shop()
+    const { client, spent } = buyer(seller)
+    await client.topUp(seller.url, '$0.05')
+    const init = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }
+    const response = await client.fetch(`${seller.url}/work`, init)
+    expect(await response.json()).toMatchObject({ name: 'work' })
+    expect(response).toMatchObject({ charged: '10000', left: '40000' })
+    const stream = await client.stream(`${seller.url}/work`, {})
+    expect(stream).toMatchObject({ charged: '10000', left: '30000' })
+    await stream.body.cancel()
+    expect(spent()).toBe(50_000n)
+  })
+
+  it('costs nothing where the call fails', async () => {
+    const seller = await shop([
+      priced('fails', '$0.01', {
+        handler: () => {
+          throw Object.assign(new Error('no'), { expose: true, status: 422 })
+        },
+      }),
+    ])
+    const { client, call, spent } = buyer(seller)
+    await client.topUp(seller.url, '$0.02')
+    const failed = await call({}, 'fails').catch(error => error)
+    expect(failed.code).toBe('call_failed')
+    expect(failed.detail.charged).toBeUndefined()
+    expect(spent()).toBe(20_000n)
+  })
+})
+
+describe('two balances', () => {
+  it('are taken from in the order in which they end, and a small one that is not enough is passed over', async () => {
+    const seller = await shop()
+    const { client, call, spent } = buyer(seller)
+    await client.topUp(seller.url, '$0.02')
+    await client.topUp(seller.url, '$0.05')
+    await call({ costs: '$0.015' }).catch(() => {})
+    for (let calls = 0; calls < 6; calls++) await call()
+    expect((await client.balances()).map(({ left }) => left).sort()).toEqual(['0', '10000'])
+    expect(spent()).toBe(70_000n)
+  })
+})
+
+describe('topUp', () => {
+  it('buys again before too little is left, at most what a day allows', async () => {
+    const seller = await shop()
+    const options = { maxPerDay: '$0.07', topUp: { below: '$0.01', amount: '$0.02' } }
+    const { client, call, spent } = buyer(seller, options)
+    await expect(call()).resolves.toMatchObject({ payment: { amount: '10000' } })
+    await client.topUp(seller.url, '$0.02')
+    for (let calls = 0; calls < 6; calls++) expect((await call()).charged).toBe('10000')
+    // $0.01 + three balances of $0.02: there is no room for a fourth, and none for a payment.
+    expect(spent()).toBe(70_000n)
+    await expect(call()).rejects.toMatchObject({ code: 'daily_cap_reached' })
+    expect(spent()).toBe(70_000n)
+  })
+
+  it('needs a daily limit', () => {
+    const topUp = { below: '$0.01', amount: '$0.02' }
+    expect(() => new SvcClient({ topUp })).toThrow(expect.objectContaining({ code: 'invalid_options' }))
+  })
+
+  it('is one purchase for all calls and processes that find too little at once', async () => {
+    const seller = await shop()
+    const ledger = memorySpendLedger()
+    const options = { ledger, topUp: { below: '$0.01', amount: '$1' } }
+    const { client, make, call, spent } = buyer(seller, options)
+    await client.topUp(seller.url, '$0.02')
+    await call()
+    await call()
+    const others = [make(), make(), make()]
+    const calls = [client, ...others].flatMap(each =>
+      Array.from({ length: 5 }, () => each.call(`${seller.url}/work`, {})),
+    )
+    const results = await Promise.all(calls)
+    expect(results.map(({ charged }) => charged)).toEqual(Array(20).fill('10000'))
+    expect(spent()).toBe(1_020_000n)
+    expect((await make().balances()).map(({ left }) => left)).toHaveLength(2)
+  })
+
+  it('refuses an amount that the agent does not sell; nothing is paid', async () => {
+    const seller = await shop()
+    const { client, spent } = buyer(seller)
+    await expect(client.topUp(seller.url, '$3')).rejects.toMatchObject({ code: 'call_failed', status: 400 })
+    await expect(client.topUp(seller.url, 'five')).rejects.toMatchObject({ code: 'invalid_price' })
+    expect(spent()).toBe(0n)
+  })
+})
+
+describe('processes that share a ledger', () => {
+  it('share balances: one that has no wallet calls, too', async () => {
+    const seller = await shop()
+    const ledger = memorySpendLedger()
+    const { client, spent } = buyer(seller, { ledger })
+    await client.topUp(seller.url, '$0.05')
+    const algodUrl = seller.sandbox.algodUrl
+    const other = new SvcClient({ network: 'testnet', algodUrl, ledger })
+    expect(await other.balances()).toMatchObject([{ agent: seller.url, left: '50000' }])
+    expect(await other.call(`${seller.url}/work`, {})).toMatchObject({ charged: '10000', left: '40000' })
+    expect(spent()).toBe(50_000n)
+  })
+
+  it('a purchase whose process died between signing and answer is finished by the next, and paid once', async () => {
+    const seller = await shop()
+    const ledger = memorySpendLedger()
+    const dead = gate()
+    // The process dies with the payment on its way: it never learns the answer.
+    const fetchImpl: typeof fetch = async (url, init) => {
+      const answer = await fetch(url, init)
+      if (new Headers(init?.headers).has('payment-signature')) await dead.opened
+      return answer
+    }
+    const { client, make, spent } = buyer(seller, { ledger, fetchImpl })
+    const ended = seller.nextEnded()
+    void client.topUp(seller.url, '$0.02').catch(() => {})
+    while ((await ended) && spent() === 0n) await seller.nextEnded()
+    const text = JSON.parse(String(ledger.balances!()))
+    const [name, account] = Object.entries<{ buying: object }>(text)[0]!
+    expect(account.buying).toMatchObject({ amount: '20000', payment: expect.anything() })
+    // A minute later its time is over.
+    const late = { [name]: { ...account, buying: { ...account.buying, untilMs: 0 } } }
+    ledger.balances!({ before: JSON.stringify(text), after: JSON.stringify(late) })
+    const stranger = buyer(seller, { ledger, topUp: { below: '$0.01', amount: '$0.02' } })
+    await expect(
+      stranger.client.topUp(seller.url, '$0.02', { signal: AbortSignal.timeout(50) }),
+    ).rejects.toMatchObject({
+      code: 'aborted',
+    })
+    expect(stranger.spent()).toBe(0n)
+    const heir = make({ ledger })
+    const bought = await heir.topUp(seller.url, '$0.02')
+    expect(bought).toMatchObject({ left: '20000' })
+    expect(spent()).toBe(20_000n)
+    expect(await heir.call(`${seller.url}/work`, {})).toMatchObject({ charged: '10000' })
+    dead.open()
+  })
+})

@@ -18,11 +18,7 @@ export function fetchHandler(
   const respond = fetchResponder(options)
   return incoming => {
     const request = new FetchRequest(incoming, options.clientAddress)
-    const { method } = request
-    const path = pathOf(request.target)
-    const methods = table.free.get(path) ?? table.unmounted.get(path)
-    const free = methods ? (methods.get(method) ?? table.otherMethods(methods)) : table.notFound
-    return respond(table.paid(method, path) ?? free, request)
+    return respond(table.findAlone(request.method, pathOf(request.target)), request)
   }
 }
 

@@ -3,13 +3,11 @@
  * do around it.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import { systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { closeWithSocket, responder, turns } from './koa-reply.js'
 import { KoaRequest } from './koa-request.js'
-import { EXACT } from './match-path.js'
 import { errorBody, type Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 
@@ -38,15 +36,9 @@ export interface KoaHost {
 }
 
 export function koaHost(table: RouteTable, logger: Logger): KoaHost {
-  const { free } = table
-  const app = new Koa()
-  app.on('error', err => {
-    // A caller can reset as many connections as it likes, and would fill the log.
-    const level = HANG_UPS.has(err?.code) ? 'debug' : 'warn'
-    logger[level]({ err }, 'a response could not be written')
-  })
+  const [app, alone] = [quietApp(logger), quietApp(logger)]
   const isOutermost = (ctx: Context) =>
-    ctx.app === alone || (ctx.app === app && app.middleware[0] === paidEndpoints)
+    ctx.app === alone || (ctx.app === app && app.middleware[0] === middleware)
   const respond = responder(isOutermost, logger)
   const turnEnd = turns()
 
@@ -58,43 +50,35 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
     respond(ctx, reply)
   }
 
-  const paidEndpoints: Middleware = (ctx, next) => {
-    const route = table.paid(ctx.req.method!, pathOf(ctx.req.url!))
+  /** Compares the path as it was sent. Koa's `ctx.path` turns `\` into `/` and cuts at `#`. It throws for a malformed URL. */
+  const middleware: Middleware = (ctx, next) => {
+    const route = table.find(ctx.req.method!, pathOf(ctx.req.url!))
     return route ? answer(ctx, route) : next()
   }
-  const router = new Router(EXACT)
-  for (const [path, methods] of free) {
-    for (const [method, route] of methods) router.register(path, [method], ctx => answer(ctx, route))
-    router.all(path, ctx => answer(ctx, table.otherMethods(methods)))
-  }
-  const routed = router.routes() as Middleware
-  /** Compares the path as it was sent. Koa's `ctx.path` turns `\` into `/` and cuts at `#`. It throws for a malformed URL. */
-  const freePaths: Middleware = (ctx, next) => (free.has(pathOf(ctx.req.url!)) ? routed(ctx, next) : next())
   /** Answers unknown paths, and the page at `/`. Where another app mounts this one, that app answers them. */
   const notFound: Middleware = async (ctx, next) => {
     await next()
     const isAnswered = ctx.status !== 404 || ctx.body !== undefined || ctx.headerSent || ctx.respond === false
     if (ctx.app !== app || isAnswered) return
-    const methods = table.unmounted.get(pathOf(ctx.req.url!))
-    const route = methods ? (methods.get(ctx.req.method!) ?? table.otherMethods(methods)) : table.notFound
-    await answer(ctx, route)
+    await answer(ctx, table.findAlone(ctx.req.method!, pathOf(ctx.req.url!)))
   }
-  app.use(paidEndpoints)
-  app.use(freePaths)
+  app.use(middleware)
   app.use(notFound)
   const jobs = new WeakMap<IncomingMessage, (ctx: Context) => Promise<void>>()
-  const alone = new Koa().use(ctx => jobs.get(ctx.req)!(ctx))
-  const listener = alone.callback()
+  const listener = alone.use(ctx => jobs.get(ctx.req)!(ctx)).callback()
   const answerNode: KoaHost['answerNode'] = (req, res, route, requestOf) => {
     jobs.set(req, ctx => answer(ctx, route, requestOf(ctx)))
     listener(req, res)
   }
-  return {
-    app,
-    answer,
-    answerNode,
-    middleware: (ctx, next) => paidEndpoints(ctx, () => freePaths(ctx, next)),
-  }
+  return { app, answer, answerNode, middleware }
+}
+
+function quietApp(logger: Logger): Koa {
+  return new Koa().on('error', err => {
+    // A caller can reset as many connections as it likes, and would fill the log.
+    const level = HANG_UPS.has(err?.code) ? 'debug' : 'warn'
+    logger[level]({ err }, 'a response could not be written')
+  }) as Koa
 }
 
 const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {

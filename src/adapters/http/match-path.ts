@@ -19,7 +19,7 @@ export interface Matched {
 }
 
 /** Paths match exactly: another case, a trailing or doubled slash, or an encoded letter makes another path. */
-export const EXACT = { sensitive: true, strict: true }
+const EXACT = { sensitive: true, strict: true }
 
 /**
  * The endpoints with parameters that a path matches, the most specific first. A path is matched as it was sent, and its parameters are

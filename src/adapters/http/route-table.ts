@@ -29,20 +29,16 @@ export function pathsOf({ path }: FreeRoute, basePath: string): readonly string[
 }
 
 /** The routes of one path, by method. */
-export type Methods = ReadonlyMap<string, Route>
+type Methods = ReadonlyMap<string, Route>
 
 type Paths = ReadonlyMap<string, Methods>
 
 /** The same routes for every host. */
 export interface RouteTable {
-  /** The route of a paid endpoint's path, whatever the method is; `undefined` for a path of none. */
-  paid(method: string, path: string): Route | undefined
-  readonly free: Paths
-  /** Free routes that answer only where no other app mounts this one: there the path is that app's. */
-  readonly unmounted: Paths
-  /** Answers the methods that a path does not list: OPTIONS, or 405. */
-  otherMethods(methods: Methods): Route
-  readonly notFound: Route
+  /** The route of a path that is answered here, whatever the method is. */
+  find(method: string, path: string): Route | undefined
+  /** The same where no other app mounts this one: the page at `/`, and 404 for paths of nobody. */
+  findAlone(method: string, path: string): Route
 }
 
 /** @throws SvcError `invalid_options` where an endpoint's path is a free route's path. */
@@ -50,21 +46,27 @@ export function routeTable(options: HttpOptions): RouteTable {
   const headers = options.cors ? CORS_HEADERS : []
   const isLeft = ({ isLeftToMountingApp = false }: FreeRoute) => isLeftToMountingApp
   const free = freeRoutesByPath(options, headers, route => !isLeft(route))
-  const otherMethods = (methods: Methods): Route => ({
-    headers,
-    handle: ({ method }) => otherMethod(method, methods, options.cors),
-  })
+  const unmounted = freeRoutesByPath(options, headers, isLeft)
+  const notFound: Route = { headers, handle: noSuchPath }
   const { exact, patterned } = paidRoutes(options, headers, free)
+  /** One look-up, so that a thousand endpoints cost the same as one. Patterns are tried for what no exact path is for. */
+  const methodsAt = (method: string, path: string) =>
+    exact.get(path) ?? free.get(path) ?? patterned(path, method)
+  const routeIn = (methods: Methods, method: string): Route =>
+    methods.get(method) ?? {
+      headers,
+      handle: ({ method: asked }) => otherMethod(asked, methods, options.cors),
+    }
+  const find: RouteTable['find'] = (method, path) => {
+    const methods = methodsAt(method, path)
+    return methods && routeIn(methods, method)
+  }
   return {
-    /** One look-up, so that a thousand endpoints cost the same as one. Patterns are tried for what no exact path is for. */
-    paid(method, path) {
-      const methods = exact.get(path) ?? (free.has(path) ? undefined : patterned(path, method))
-      return methods && (methods.get(method) ?? otherMethods(methods))
+    find,
+    findAlone(method, path) {
+      const methods = unmounted.get(path)
+      return find(method, path) ?? (methods ? routeIn(methods, method) : notFound)
     },
-    free,
-    unmounted: freeRoutesByPath(options, headers, isLeft),
-    otherMethods,
-    notFound: { headers, handle: noSuchPath },
   }
 }
 

@@ -56,7 +56,7 @@ export function gateOver(
     return (method: string, target: string, seen: unknown): Route => {
       const table = own ?? learnedTable(method, terms.path ?? seen)
       const path = pathOf(target)
-      return table.paid(method, path) ?? unmatched(path)
+      return table.find(method, path) ?? unmatched(path)
     }
 
     function learnedTable(method: string, path: unknown): RouteTable {

@@ -75,7 +75,7 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
   const host = koaHost(table, logger)
   const { app, middleware } = host
   const listener = app.callback()
-  const isKnown = (path: string) => table.free.has(path) || table.paid('GET', path) !== undefined
+  const isKnown = (path: string) => table.find('GET', path) !== undefined
   let report: Promise<ShutdownReport> | undefined
   return {
     app,

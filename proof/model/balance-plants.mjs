@@ -48,8 +48,8 @@ export const BALANCE_PLANTS = [
     'count-below-nothing',
     'A late count takes from what is not there.',
     UNITS,
-    'Math.max(0, units.unused - charge)',
-    'units.unused - charge',
+    'Math.max(0, units.unused - wholeUnits(charge))',
+    'units.unused - wholeUnits(charge)',
     TWO_KEYS,
   ),
   plant(
@@ -64,8 +64,8 @@ export const BALANCE_PLANTS = [
     'take-unused',
     'A take sees what others have reserved as free.',
     UNITS,
-    'move.take > free',
-    'move.take > unused',
+    'most > free',
+    'most > unused',
     TWO_KEYS,
   ),
   plant(
@@ -88,8 +88,8 @@ export const BALANCE_PLANTS = [
     'take-withheld',
     'A balance gives its last units to nobody.',
     UNITS,
-    'move.take > free',
-    'move.take >= free',
+    'most > free',
+    'most >= free',
     ONE_KEY,
   ),
   plant(

@@ -60,8 +60,8 @@ describe('histories of calls on one balance tell a Redis apart that', () => {
   it.each<readonly [string, string, string]>([
     [
       'counts again what is sent again',
-      "if claimOurs and charge and lists(claim, 'evicted') then",
-      'if claimOurs and charge and lists(claim, "evicted") then redis.call("HINCRBY", key.u, "unused", 0 - charge)',
+      "redis.call('PEXPIRE', claim.name, redis.call('PTTL', claim.name))",
+      'redis.call("HINCRBY", key.u, "unused", 0 - charge)',
     ],
     [
       'counts where another call has the claim',
@@ -109,11 +109,7 @@ describe('histories of calls on one balance tell a Redis apart that', () => {
     ],
     ['sells again what was sold', 'if findUnits() then', 'if false then'],
     ['takes after the end', "if nowMs >= units.endsAtMs then move(units, 'ended') end", ''],
-    [
-      'forgets a balance whose calls are at work',
-      "redis.call('PEXPIRE', key.u, leaseMs + 60000, 'GT')",
-      'local forgotten',
-    ],
+    ['forgets a balance whose calls are at work', "redis.call('PEXPIRE', key.u, lifeMs)", 'local forgotten'],
     ['frees the key of a charge without an answer', 'if not charge and not answer and', 'if not answer and'],
     ['drops nothing', "move(units, 'unsettled')", 'units = units'],
   ])('%s', async (_, find, replace) => {

@@ -40,6 +40,11 @@ const stores = (waitReplicas: number, commandTimeoutMs = 1_000) =>
 const task = { name: 'task', content: bytes('task'), owner: 'me', lifeMs: LEASE_MS, ownerMax: 9, max: 9 }
 const payment = { network: 'testnet', txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as const
 
+const changes = async () => {
+  const said = /rdb_changes_since_last_save:(\d+)/.exec(await pair.primary().info('persistence'))
+  return Number(said![1])
+}
+
 describe('with a replica that follows', () => {
   let waiting: RedisStores
   beforeEach(async () => {
@@ -60,12 +65,22 @@ describe('with a replica that follows', () => {
     expect(await waiting.health()).toMatchObject({ ok: true, warnings: [] })
   })
 
+  it('sells a balance, takes of it and counts', async () => {
+    const taking = { ...call(), slot: 'sold', payment: undefined, hasUnits: true }
+    await waiting.charges.sell!({ slot: 'sold', units: 10, expiresAtMs: Date.now() + 60_000 })
+    const taken = { verdict: 'taken', unused: 10 }
+    expect(await waiting.charges.open({ ...taking, take: 4 })).toEqual({ verdict: 'opened', units: taken })
+    const counted = { ...taking, how: 'complete', charge: 3, retentionMs: LEASE_MS } as const
+    // Sent again it is a write too, because WAIT may wait for writes alone.
+    for (let sent = 0; sent < 2; sent++) {
+      const before = await changes()
+      expect(await waiting.charges.count!(counted)).toEqual({ verdict: 'closed', unused: 7 })
+      expect(await changes()).toBeGreaterThan(before)
+    }
+  })
+
   it('sells a window that another process has stored by a write, because WAIT may wait for writes alone', async () => {
     const record = { endpoint: 'e', expiresAtMs: Date.now() + 60_000 }
-    const changes = async () => {
-      const said = /rdb_changes_since_last_save:(\d+)/.exec(await pair.primary().info('persistence'))
-      return Number(said![1])
-    }
     for (const sold of [record, { ...record, callsLeft: 2 }]) {
       const id = `window of ${++calls}`
       await stores(0).subscriptions.putIfAbsent(id, sold)
@@ -106,6 +121,15 @@ describe('with a replica that receives nothing', () => {
     // A call that is forgotten is the buyer's.
     const take = { endpoint: 'e', token: 'token', leaseMs: 60_000 }
     expect(await waiting.subscriptions.take!('counted', take)).toEqual({ verdict: 'taken', callsLeft: 1 })
+    // A balance that a failover forgets was paid for, and a count that it forgets was a paid answer.
+    const sold = { slot: 'parted', units: 10, expiresAtMs: Date.now() + 60_000 }
+    await expect(stores(1).charges.sell!(sold)).rejects.toThrow(LACKING)
+    const taking = { ...call(), slot: 'parted', payment: undefined, hasUnits: true, take: 4 }
+    expect(await waiting.charges.open(taking)).toMatchObject({ units: { verdict: 'taken', unused: 10 } })
+    const counted = { ...taking, how: 'complete', charge: 3, retentionMs: LEASE_MS } as const
+    await expect(stores(1).charges.count!(counted)).rejects.toThrow(LACKING)
+    expect(await stores(0).charges.count!(counted)).toEqual({ verdict: 'closed', unused: 7 })
+    await expect(stores(1).charges.count!(counted)).rejects.toThrow(LACKING)
     expect(await waiting.spend.reserve({ id: 'another', amount: 1n }, undefined)).toBe(true)
     await expect(waiting.spend.attach('another', payment)).rejects.toThrow(LACKING)
     // Where a failover forgot who took the task, another payment could be charged for it.

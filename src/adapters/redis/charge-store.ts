@@ -2,6 +2,7 @@
  * Claims and payments as hashes. Each move is one script: atomic, one round trip, on the server's clock. Promise: see the
  * port. Redis must keep acknowledged writes (`noeviction`, an append-only file): see docs/storage.md.
  */
+import { wholeUnits } from '../../domain/charge-store/units.js'
 import type {
   CloseMove,
   Hold,
@@ -87,18 +88,24 @@ export function redisChargeStore(
   const resolve = inTime('svcResolve', RESOLVE)
 
   async function openBy(send: typeof open, hold: OpenMove): Promise<Opened> {
-    const { isBearer, caller = '', claim, leaseMs, take = '', token } = hold
+    const { isBearer, caller = '', claim, leaseMs, take, token } = hold
     const roles = rolesOf(hold, { answerName: isBearer ? undefined : hold.answerName })
-    const reply = await send(roles, token, [claim?.bodyHash ?? '', leaseMs, isBearer ? 1 : 0, caller, take])
+    const reply = await send(roles, token, [
+      claim?.bodyHash ?? '',
+      leaseMs,
+      isBearer ? 1 : 0,
+      caller,
+      textOf(take),
+    ])
     return readOpened(reply as readonly (Buffer | number | null)[])
   }
 
   async function closeBy(hold: CloseMove): Promise<UnitsCounted> {
     const answer = hold.answer ? [bytesOf(hold.answer)] : []
-    const { answerName, charge = '', how, token, retentionMs } = hold
+    const { answerName, charge, how, token, retentionMs } = hold
     const roles = rolesOf(hold, { answerName, keeps: hold.claim !== undefined && how !== 'release' })
-    const send = charge === '' ? close : closeReplicated
-    const reply = await send(roles, token, [how, retentionMs, charge, ...answer])
+    const send = charge === undefined ? close : closeReplicated
+    const reply = await send(roles, token, [how, retentionMs, textOf(charge), ...answer])
     const [said, unused] = reply as readonly [Buffer, number?]
     const verdict = String(said) as UnitsCounted['verdict']
     return unused === undefined ? { verdict } : { verdict, unused }
@@ -137,7 +144,7 @@ export function redisChargeStore(
     },
 
     async sell({ slot, units, expiresAtMs }) {
-      await sell(balance(slot), '', [units, Math.ceil(expiresAtMs)])
+      await sell(balance(slot), '', [wholeUnits(units), Math.ceil(expiresAtMs)])
     },
 
     async look(slot) {
@@ -152,6 +159,8 @@ export function redisChargeStore(
     now: time.now,
   }
 }
+
+const textOf = (units: number | undefined) => (units === undefined ? '' : wholeUnits(units))
 
 function readOpened([verdict, ...rest]: readonly (Buffer | number | null)[]): Opened {
   const name = String(verdict) as Opened['verdict']

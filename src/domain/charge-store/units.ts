@@ -8,6 +8,12 @@ import { type Decision, leaving, unchanged } from './decision.js'
 import type { Hold, Opened, OpenMove, SellMove, UnitsLeft, UnitsTaken } from './moves.js'
 import type { Claim, Payment, Records, Units } from './records.js'
 
+/** @throws RangeError for what is no count of units: a negative charge would be a gift. */
+export function wholeUnits(units: number): number {
+  if (Number.isSafeInteger(units) && units >= 0) return units
+  throw new RangeError(`units are a whole number from 0; this is ${units}`)
+}
+
 const lists = ({ state }: Units, event: string) => subscriptionTable.rows[state].on[event] !== undefined
 
 export function findUnits(
@@ -33,12 +39,13 @@ export function reserve(
   const units = findUnits(records, move, nowMs)
   if (!units || lists(units, 'collected')) return leaving(opened({ verdict: 'none' }), claim, payment)
   const { unused } = units
+  const most = wholeUnits(move.take)
   const replaced = before && nowMs < before.leaseEndsMs ? (before.reserved ?? 0) : 0
   const free = Math.max(0, unused - records.reserved(move.slot, nowMs) + replaced)
-  if (move.take > free || !lists(units, 'taken'))
+  if (most > free || !lists(units, 'taken'))
     return leaving(opened({ verdict: 'short', unused, free }), claim, payment)
   const taken = outlasting(units, claim.expiresAtMs)
-  return leaving(opened({ verdict: 'taken', unused }), { ...claim, reserved: move.take }, payment, taken)
+  return leaving(opened({ verdict: 'taken', unused }), { ...claim, reserved: most }, payment, taken)
 }
 
 /** A balance stays for the calls that reserved before its end, so that nothing that comes late restores it. */
@@ -49,7 +56,7 @@ export function outlasting(units: Units, expiresAtMs: number): Units {
 /** What was served late is the seller's loss: no more is counted than there is. */
 export function charged(units: Units | undefined, charge: number): Units | undefined {
   if (!units) return undefined
-  const unused = Math.max(0, units.unused - charge)
+  const unused = Math.max(0, units.unused - wholeUnits(charge))
   return { ...units, unused, state: next(subscriptionTable, units.state, unused > 0 ? 'counted' : 'usedUp') }
 }
 
@@ -60,7 +67,7 @@ export function sell(
 ): Decision<undefined> {
   if (nowMs >= expiresAtMs || findUnits(records, { slot, hasUnits: true }, nowMs)) return unchanged(undefined)
   const state = next(subscriptionTable, subscriptionTable.initial, 'stored')
-  const sold = { slot, state, unused: units, endsAtMs: expiresAtMs, expiresAtMs }
+  const sold = { slot, state, unused: wholeUnits(units), endsAtMs: expiresAtMs, expiresAtMs }
   return leaving(undefined, undefined, undefined, sold)
 }
 

@@ -162,6 +162,24 @@ export function balanceCases({ expect, it: test }: Cases): void {
     expect(await b.look()).toBe(undefined)
   })
 
+  it('refuses what is no count of units, and a negative charge is no gift', async b => {
+    await b.take('a', 4)
+    const lies = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 1e30]
+    const refused = (move: () => Promise<unknown>) =>
+      move().then(
+        () => 'made',
+        () => 'refused',
+      )
+    for (const lie of lies) {
+      expect(await refused(() => b.count('a', lie))).toBe('refused')
+      expect(await refused(() => b.take('b', lie))).toBe('refused')
+      const sale = { slot: `${b.slot} of ${lie}`, units: lie, expiresAtMs: b.endsAtMs }
+      expect(await refused(() => b.store.sell(sale))).toBe('refused')
+    }
+    expect(await b.left()).toEqual([10, 6])
+    expect(await b.count('a', 4)).toEqual({ verdict: 'closed', unused: 6 })
+  })
+
   it('has four billion dollars of base units, to the last one', async b => {
     const most = 4_000_000_000_999_999
     const slot = `${b.slot} of many`

@@ -124,8 +124,11 @@ local function recordedByUs()
   return not lists(claim, 'orphaned') or redis.call('HGET', claim.name, 'recordedBy') == token
 end
 local claimOurs = claim and claim.token == token and recordedByUs()
--- This count is sent again.
-if claimOurs and charge and lists(claim, 'evicted') then return { 'closed', units and units.unused } end
+-- This count is sent again. It sets the same life again, because WAIT may wait for the last write of its connection alone.
+if claimOurs and charge and lists(claim, 'evicted') then
+  redis.call('PEXPIRE', claim.name, redis.call('PTTL', claim.name))
+  return { 'closed', units and units.unused }
+end
 -- Another call took the claim over and asks the chain about this payment. Our release would free the payment too early.
 local paymentOurs = payment and payment.token == token and (how ~= 'release' or not key.c or claimOurs)
 

@@ -18,14 +18,13 @@ local function findUnits()
   local units = { drawing = UNITS, name = key.u, state = stored[1] }
   units.unused, units.reserved, units.endsAtMs = tonumber(stored[2]), tonumber(stored[3]), tonumber(stored[4])
   if nowMs >= units.endsAtMs then move(units, 'ended') end
-  for _, lapsed in ipairs(redis.call('ZRANGEBYSCORE', key.v, '-inf', nowMs)) do
-    units.reserved = units.reserved - unitsOf(lapsed)
-  end
+  units.lapsed = redis.call('ZRANGEBYSCORE', key.v, '-inf', nowMs)
+  for _, member in ipairs(units.lapsed) do units.reserved = units.reserved - unitsOf(member) end
   return units
 end
 
 local function keepUnits(units)
-  redis.call('ZREMRANGEBYSCORE', key.v, '-inf', nowMs)
+  if #units.lapsed > 0 then redis.call('ZREMRANGEBYSCORE', key.v, '-inf', nowMs) end
   keep(units, 'unused', units.unused, 'reserved', units.reserved)
 end
 
@@ -44,9 +43,10 @@ end
 -- A balance stays for the calls that reserved before its end, so that nothing that comes late restores it.
 local function reserve(units, leaseMs)
   local isNew = redis.call('ZADD', key.v, nowMs + leaseMs, units .. ' ' .. token) == 1
-  redis.call('PEXPIRE', key.u, leaseMs + ${LAPSED_KEPT_MS}, 'GT')
-  local lifeMs = math.max(leaseMs + ${LAPSED_KEPT_MS}, redis.call('PTTL', key.u), redis.call('PTTL', key.v))
-  redis.call('PEXPIRE', key.v, lifeMs)
+  local lifeMs, unitsMs = leaseMs + ${LAPSED_KEPT_MS}, redis.call('PTTL', key.u)
+  if unitsMs < lifeMs then redis.call('PEXPIRE', key.u, lifeMs) end
+  lifeMs = math.max(lifeMs, unitsMs)
+  if redis.call('PTTL', key.v) < lifeMs then redis.call('PEXPIRE', key.v, lifeMs) end
   return isNew
 end
 `

@@ -33,8 +33,10 @@ export async function unpackPacked(): Promise<PackedPackage> {
   const folder = join(modules, '@svc/sdk')
   await mkdir(folder, { recursive: true })
   await run('tar', ['-xzf', packed.tarball, '-C', folder, '--strip-components=1'])
-  const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
-  for (const name of Object.keys(dependencies)) {
+  const { dependencies, optionalDependencies } = JSON.parse(
+    await readFile(join(folder, 'package.json'), 'utf8'),
+  )
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
     await mkdir(dirname(join(modules, name)), { recursive: true })
     await symlink(join(ROOT, 'node_modules', name), join(modules, name))
   }

@@ -228,5 +228,5 @@ function nameOf(method: string, path: string): string {
 
 /** Its requests bring the route that they came to. */
 const notHere: Handler = () => {
-  throw new SvcError('This route is called at its own URL', 'not_here')
+  throw new Error('a route of a gate is called at its own URL')
 }

@@ -11,7 +11,7 @@ const MANY =
  * other runtimes, and what installs packages. Beside the others they would be most of a small machine's load.
  */
 const BEHIND = [
-  'test/docs/{hosts,next}.test.ts',
+  'test/docs/{hosts,next,site}.test.ts',
   'test/e2e/{blackbox,chaos,strangers-cost}.test.ts',
   'test/package/{from-source,runtimes}.test.ts',
 ]

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { kindsOfDocuments, llmsText } from '../../build/documents-index.mjs'
 import { ROOT } from '../cli/project-folder.js'
 
 const documents = [
@@ -76,4 +77,10 @@ it('every script that the documents name is one of package.json', () => {
   // `npm run dev` is of what `svc init` makes.
   const missing = named.filter(({ name }) => name !== 'dev' && !Object.hasOwn(scripts, name))
   expect(missing).toEqual([])
+})
+
+it('the index has every page, and llms.txt is made of it: `npm run docs:llms`', () => {
+  expect(kindsOfDocuments().size).toBeGreaterThan(30)
+  const written = readFileSync(join(ROOT, 'llms.txt'), 'utf8')
+  expect(written).toBe(llmsText((path: string) => `docs/${path}`))
 })

@@ -1,0 +1,66 @@
+/** The site of documents, in a browser: its pages by kind, its search, and no link that leads nowhere. */
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ROOT } from '../cli/project-folder.js'
+import { openBrowser } from '../support/chromium.js'
+import { closing } from '../support/closing.js'
+import { listen } from '../support/listen.js'
+
+const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-site-'))
+  const args = ['--options', 'build/site.mjs', '--logLevel', 'Error', '--out', folder]
+  await promisify(execFile)(join(ROOT, 'node_modules/.bin/typedoc'), args, { cwd: ROOT })
+}, 180_000)
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const pages = () =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.html'))
+
+it('has no link that leads nowhere, and none to a file of Markdown', () => {
+  const files = new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+  const dead = pages().flatMap(page =>
+    [...readFileSync(join(folder, page), 'utf8').matchAll(/href="([^"#?]+)/g)]
+      .map(([, to]) => to!)
+      .filter(to => !/^[a-z]+:/.test(to))
+      .filter(to => to.endsWith('.md') || !files.has(join(dirname(page), decodeURI(to))))
+      .map(to => `${page}: ${to}`),
+  )
+  expect(pages().length).toBeGreaterThan(100)
+  expect(dead).toEqual([])
+})
+
+it('shows each page under its kind, and finds a code of an error', async () => {
+  const browser = closing(await openBrowser())
+  const url = await listen(
+    (request, response) =>
+      void readFile(join(folder, decodeURI(new URL(request.url!, 'http://site').pathname)))
+        .then(body =>
+          response.setHeader('content-type', TYPES[extname(request.url!.split('?')[0]!)] ?? '').end(body),
+        )
+        .catch(() => response.writeHead(404).end()),
+  )
+  const page = await browser.newPage()
+  await page.goto(`${url}/index.html`, { waitUntil: 'networkidle' })
+  const navigation = page.locator('.site-menu')
+  await navigation.getByText('Explanations', { exact: true }).waitFor()
+  const shown = await navigation.innerText()
+  const kinds = ['Tutorial', 'How-to guides', 'Reference', 'Explanations', 'Modules']
+  const places = kinds.map(kind => shown.indexOf(kind))
+  expect(places.every(place => place >= 0)).toBe(true)
+  expect(places).toEqual([...places].sort((a, b) => a - b))
+
+  await page.locator('#tsd-search-trigger').click()
+  await page.waitForLoadState('networkidle')
+  await page.locator('#tsd-search-input').fill('body_already_read')
+  await page.locator('#tsd-search-results li').getByText('Errors', { exact: true }).first().click()
+  await page.getByRole('heading', { name: 'Requests that reach no endpoint' }).waitFor()
+  expect(await page.locator('h1').first().innerText()).toBe('Errors')
+})

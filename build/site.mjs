@@ -14,12 +14,11 @@ const titleOf = file => TITLE.exec(readFileSync(join(ROOT, file), 'utf8'))?.[1].
 const fileByTitle = new Map([...kinds.keys()].map(file => [titleOf(file), file]))
 if (fileByTitle.size < kinds.size) throw new Error('two documents have one title, or one has none')
 
-/** A page has its heading as its name, which the site shows itself, and stands under its heading of the index. */
+/** A page has its heading as its name, and stands under its heading of the index. */
 function placeDocuments({ project }) {
   for (const page of project.documents) {
     const [first] = page.content
     page.name = TITLE.exec(first.text)[1].replaceAll('`', '')
-    first.text = first.text.replace(TITLE, '')
     const file = fileByTitle.get(page.name)
     page.content = linked(page.content, file, '../')
     page.frontmatter.group = kinds.get(file)

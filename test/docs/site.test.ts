@@ -48,6 +48,7 @@ it('shows each page under its kind, and finds a code of an error', async () => {
         .catch(() => response.writeHead(404).end()),
   )
   const page = await browser.newPage()
+  page.setDefaultTimeout(8_000)
   await page.goto(`${url}/index.html`, { waitUntil: 'networkidle' })
   const navigation = page.locator('.site-menu')
   await navigation.getByText('Explanations', { exact: true }).waitFor()

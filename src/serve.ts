@@ -91,7 +91,7 @@ export function createGate(definition: GateDefinition, options: GateOptions = {}
     const endpoints = [...agent.endpoints]
     const doors = { ...options.doors, a2a: false, mcp: false }
     const { settings, ...gated } = parts({ ...agent, endpoints }, { ...options, doors }, createGate)
-    return gateOver(gated, settings, endpoints, defineEndpoint)
+    return gateOver(gated, settings, endpoints, defineEndpoint as never)
   }, createGate)
 }
 

@@ -12,6 +12,12 @@ import { withUpstream } from './forward.js'
 
 const validator = ajvValidator()
 
+/** Single calls, or windows: never both. */
+type Sold =
+  | { readonly price: unknown; readonly subscription?: undefined }
+  | { readonly price?: undefined; readonly subscription: unknown }
+type Work = { readonly handler: unknown } | { readonly upstream: string }
+
 /**
  * Defines one paid route. Everything is checked now, when the module loads, and nothing at the first paid call.
  *
@@ -28,11 +34,10 @@ const validator = ajvValidator()
 export function defineEndpoint<
   const Input extends EndpointSchema | undefined = undefined,
   Type extends BodyType = 'json',
->(
-  options: EndpointOptions<Input, Type> & ({ readonly handler: unknown } | { readonly upstream: string }),
-): EndpointDef {
+  const Output extends EndpointSchema | undefined = undefined,
+>(options: EndpointOptions<Input, Type, Output> & Sold & Work): EndpointDef {
   return atStart(() => {
-    const def = endpoint<Input, Type>(withUpstream(options))
+    const def = endpoint<Input, Type>(withUpstream(options) as never)
     checkSchemas(def)
     return def
   }, defineEndpoint)

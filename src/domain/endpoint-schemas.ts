@@ -32,6 +32,33 @@ export type BodyOf<Input> = [Input] extends [undefined]
           FromSchema<Input, { keepDefaultedPropertiesOptional: true }>
         : unknown
 
+/**
+ * What a handler may return, where its endpoint has an `output` schema: what satisfies it, a `Response` or a stream. A library's schema
+ * reads the answer, so it is the schema's input.
+ */
+export type AnswerOf<Output> = [Output] extends [undefined]
+  ? unknown
+  : [EndpointSchema] extends [Output]
+    ? unknown
+    :
+        | Loose<
+            Output extends { readonly '~standard': { readonly types?: infer Types } }
+              ? NonNullable<Types> extends { readonly input: infer Input }
+                ? Input
+                : unknown
+              : BodyOf<Output>
+          >
+        | Response
+        | ReadableStream
+        | AsyncIterable<unknown>
+
+/** What is read-only may be sent, too, and so may an interface, which has no index signature. */
+type Loose<Value> = Value extends readonly (infer Item)[]
+  ? readonly Loose<Item>[]
+  : Value extends object
+    ? Value | { readonly [Name in keyof Value as string extends Name ? never : Name]: Loose<Value[Name]> }
+    : Value
+
 /** The schemas of a checked endpoint: what is published, and what checks instead of it. */
 export interface EndpointSchemas {
   /** JSON Schema of the body, or of the query of a GET. */

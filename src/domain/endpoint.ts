@@ -7,7 +7,7 @@ import {
   lifecycleOf,
   limitsOf,
 } from './endpoint-options.js'
-import { type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
+import { type AnswerOf, type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
@@ -35,6 +35,7 @@ export type { Method, PathParams } from './path-pattern.js'
 export interface EndpointOptions<
   Input extends EndpointSchema | undefined = undefined,
   Type extends BodyType = 'json',
+  Output extends EndpointSchema | undefined = EndpointSchema | undefined,
 > extends EndpointLimits,
     UpstreamOptions {
   /** The URL segment and the discovery name: lowercase letters, digits, `-` and `/`. */
@@ -84,28 +85,23 @@ export interface EndpointOptions<
   readonly allowSlowInput?: boolean
   /**
    * The schema of the answer's body, of the same kinds as `input`; published in `/openapi.json` and to the Bazaar. Outside
-   * production (`NODE_ENV`) an answer that does not satisfy it is logged as a warning. It is sent and charged as it is.
+   * production (`NODE_ENV`) an answer that does not satisfy it is logged as a warning, sent and charged as it is.
    */
-  readonly output?: EndpointSchema
+  readonly output?: Output
   /** Milliseconds that the handler may take: 1000 to 300000. @default 30000 */
   readonly timeout?: number
   /** Whether discovery shows it. An unlisted endpoint can still be called and paid. @default true */
   readonly listed?: boolean
   /** What it is about; discovery shows them. @default none */
   readonly tags?: readonly string[]
-  /**
-   * Fields that its quotes have in `accepts[].extra`, beside the agent's: text, finite numbers or booleans. See `extra` of
-   * {@link AgentOptions}.
-   *
-   * @default the agent's
-   */
+  /** Fields of its quotes in `accepts[].extra`, beside those of the agent: see `extra` of {@link AgentOptions}. @default the agent's */
   readonly extra?: QuoteExtra
   /** From when callers should use another endpoint: a date, or its ISO 8601 text. Every answer says so (RFC 9745). */
   readonly deprecated?: Date | string
   /** When this endpoint is expected to stop, not before `deprecated`. Every answer says so (RFC 8594). */
   readonly sunset?: Date | string
   /** Does the work, for a verified payment or in a window. A failure is not charged. Set either `handler` or `upstream`. */
-  readonly handler?: Handler<NoInfer<ReadBody<Input, Type>>>
+  readonly handler?: Handler<NoInfer<ReadBody<Input, Type>>, NoInfer<AnswerOf<Output>>>
 }
 
 /** A checked endpoint, with its defaults filled in; see {@link EndpointOptions}. */

@@ -80,7 +80,9 @@ export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
  * an error whose `expose` is true, sets the message, code and status (400 to 599, but not 402) that the caller
  * receives. Any other error is 500 `handler_error`, and only the log has its message.
  */
-export type Handler<Body = unknown> = (ctx: HandlerContext<Body>) => unknown
+export type Handler<Body = unknown, Answer = unknown> = (
+  ctx: HandlerContext<Body>,
+) => Answer | Promise<Answer>
 /**
  * Returns a price in USD, such as `$0.01`. It must be cheap, and give the same price for the same request. A probe
  * calls it before there is a body: then `body` is `{}`, or what a library's schema makes of that, so every field may be

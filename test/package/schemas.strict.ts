@@ -24,6 +24,22 @@ export const arktype = defineEndpoint({
   handler({ body }) {
     const output: { text: string; times: number } = body
     // @ts-expect-error: the schema has no such property
-    return { output, missing: body.missing }
+    return { text: output.text, missing: body.missing }
   },
+})
+
+export const coerced = defineEndpoint({
+  name: 'coerced',
+  price: '$0.01',
+  // The answer is what the schema reads: text, of which it makes a number.
+  output: z.object({ length: z.string().transform(Number) }),
+  handler: () => ({ length: '3' }),
+})
+
+export const wrong = defineEndpoint({
+  name: 'wrong',
+  price: '$0.01',
+  output: z.object({ length: z.string().transform(Number) }),
+  // @ts-expect-error: the schema reads text
+  handler: () => ({ length: 3 }),
 })

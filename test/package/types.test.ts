@@ -60,6 +60,55 @@ export const count = defineEndpoint({
 })
 `
 
+const ANSWERS = `
+import { defineEndpoint, type EndpointOptions } from '@svc/sdk'
+const said = { type: 'object', required: ['said'], properties: { said: { type: 'string' }, list: { type: 'array', items: { type: 'integer' } } } } as const
+interface Said { said: string; list: readonly number[] }
+const own: Said = { said: 'a', list: [1] }
+const named = { name: 'say', price: '$0.01', output: said } as const
+const input = { type: 'object', required: ['text'], properties: { text: { type: 'string' } } } as const
+export const right = [
+  defineEndpoint({ ...named, handler: () => ({ said: 'a' }) }),
+  defineEndpoint({ ...named, handler: () => own }),
+  defineEndpoint({ ...named, handler: async () => own }),
+  defineEndpoint({ ...named, input, handler: ({ body }) => ({ said: body.text, more: 1 }) }),
+  defineEndpoint({ ...named, handler: () => new Response('{}') }),
+  defineEndpoint({ ...named, stream: true, async *handler() { yield 1 } }),
+  defineEndpoint({ name: 'any', price: '$0.01', handler: () => 1 }),
+  defineEndpoint({ name: 'feed', subscription: { price: '$5', period: '30d' }, handler: () => 1 }),
+]
+export const wrong = [
+  // @ts-expect-error: it is text
+  defineEndpoint({ ...named, handler: () => ({ said: 1 }) }),
+  // @ts-expect-error: it is text, also later
+  defineEndpoint({ ...named, handler: async () => ({ said: 1 }) }),
+  // @ts-expect-error: of another input
+  defineEndpoint({ ...named, input, handler: ({ body }) => ({ said: body.text.length }) }),
+  // @ts-expect-error: it is required
+  defineEndpoint({ ...named, handler: () => ({}) }),
+  // @ts-expect-error: calls or windows
+  defineEndpoint({ ...named, subscription: { price: '$5', period: '30d' }, handler: () => own }),
+  // @ts-expect-error: one of them
+  defineEndpoint({ name: 'none', handler: () => 1 }),
+]
+export const options: EndpointOptions = { ...named, output: { type: 'string' }, handler: () => 1 }
+`
+
+for (const [compiler, strict] of [
+  ['tsc6', true],
+  ['tsc', true],
+  ['tsc', false],
+] as const)
+  it(`${compiler}, strict ${strict}: answers follow their schema, and an endpoint sells calls or windows`, {
+    timeout: 120_000,
+  }, async () => {
+    // Without strict, what is absent is assignable to what is required.
+    const source = strict ? ANSWERS : ANSWERS.replace(/.*it is required\n.*\n/, '')
+    const { errors, instantiations } = await compiled(source, strict, compiler)
+    expect(errors).toEqual([])
+    expect(instantiations).toBeLessThan(20_000)
+  })
+
 for (const compiler of ['tsc6', 'tsc'])
   for (const strict of [true, false])
     it(`${compiler}, strict ${strict}: bodies of JSON Schemas are inferred, with little work`, {

@@ -27,16 +27,11 @@ export function privateRoute(path: string, readers: Readers, answer: FreeRoute['
 }
 
 const PRIVATE = Object.freeze([
-  'Cache-Control',
-  'no-store',
-  'Cross-Origin-Resource-Policy',
-  'same-origin',
-  'Cross-Origin-Opener-Policy',
-  'same-origin',
-  'Referrer-Policy',
-  'no-referrer',
-  'X-Content-Type-Options',
-  'nosniff',
+  ...['Cache-Control', 'no-store'],
+  ...['Cross-Origin-Resource-Policy', 'same-origin'],
+  ...['Cross-Origin-Opener-Policy', 'same-origin'],
+  ...['Referrer-Policy', 'no-referrer'],
+  ...['X-Content-Type-Options', 'nosniff'],
 ])
 
 /** @throws HttpError */

@@ -176,55 +176,25 @@ function otherMethod(method: string, methods: Methods, cors: boolean): Reply {
 
 /** Any page may call a paid route: the payment is the permission, and the server reads no cookies. */
 const EXPOSED = [
-  'PAYMENT-REQUIRED',
-  'PAYMENT-RESPONSE',
-  'Retry-After',
-  'Idempotency-Replayed',
-  'x-svc-subscription',
-  'x-svc-subscription-expires',
-  'x-svc-subscription-remaining',
-  ...[
-    BALANCE_KEY_HEADER,
-    'x-svc-balance-expires',
-    'x-svc-balance',
-    'x-svc-charged',
-    'x-svc-reserved',
-    'x-svc-receipt',
-  ],
-  'traceparent',
-  'Deprecation',
-  'Sunset',
+  'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Retry-After, Idempotency-Replayed',
+  'x-svc-subscription, x-svc-subscription-expires, x-svc-subscription-remaining',
+  `${BALANCE_KEY_HEADER}, x-svc-balance-expires, x-svc-balance, x-svc-charged, x-svc-reserved, x-svc-receipt`,
+  'traceparent, Deprecation, Sunset',
 ].join(', ')
 
 /** Of every answer that pages of any origin may read: names and values in turn. */
 const CORS_HEADERS = Object.freeze([
-  'Access-Control-Allow-Origin',
-  '*',
-  'Access-Control-Expose-Headers',
-  EXPOSED,
+  ...['Access-Control-Allow-Origin', '*'],
+  ...['Access-Control-Expose-Headers', EXPOSED],
 ])
 
 /** The list contains `Access-Control-Expose-Headers` because the official clients send it as a request header. */
 const CORS_PREFLIGHT_HEADERS = Object.freeze([
   'Access-Control-Allow-Headers',
   [
-    'Content-Type',
-    'PAYMENT-SIGNATURE',
-    'SIGN-IN-WITH-X',
-    'X-PAYMENT',
-    'Idempotency-Key',
-    'x-svc-subscription',
-    BALANCE_KEY_HEADER,
-    MAX_CHARGE_HEADER,
-    'traceparent',
-    'A2A-Version',
-    'A2A-Extensions',
-    'X-A2A-Extensions',
-    'Mcp-Protocol-Version',
-    'Mcp-Method',
-    'Mcp-Name',
-    'Access-Control-Expose-Headers',
+    'Content-Type, PAYMENT-SIGNATURE, SIGN-IN-WITH-X, X-PAYMENT, Idempotency-Key, x-svc-subscription',
+    `${BALANCE_KEY_HEADER}, ${MAX_CHARGE_HEADER}, traceparent, A2A-Version, A2A-Extensions, X-A2A-Extensions`,
+    'Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Access-Control-Expose-Headers',
   ].join(', '),
-  'Access-Control-Max-Age',
-  '600',
+  ...['Access-Control-Max-Age', '600'],
 ])

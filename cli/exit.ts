@@ -1,7 +1,7 @@
 /** Ends a command: one line on stderr, and an exit code for scripts. Never a stack trace. */
 import { CommanderError } from 'commander'
 import { isAfterPayment } from '../src/app/client/index.js'
-import { SvcError } from '../src/domain/index.js'
+import { isRecord, SvcError } from '../src/domain/index.js'
 import { hasResult, json, note, print, printable } from './output.js'
 import { systemError } from './system-error.js'
 
@@ -44,6 +44,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'wallet_file_unusable',
 ])
 const REFUSED_CODES: ReadonlySet<string> = new Set([
+  'balance_required',
   'daily_cap_reached',
   'price_above_max',
   'resource_elsewhere',
@@ -94,9 +95,10 @@ function told(error: unknown): Told {
 }
 
 function exitCodeOf(error: SvcError): number {
-  const { code } = error
+  const { code, detail } = error
   // Whatever a seller says, only the chain ends a payment that was signed and sent. An opt-in costs a fee.
   if (isAfterPayment(error) || code === 'optin_unknown') return EXIT.charged
+  if (isRecord(detail) && detail.charged === 'maybe') return EXIT.charged
   if (USAGE_CODES.has(code)) return EXIT.usage
   return REFUSED_CODES.has(code) ? EXIT.refused : EXIT.failed
 }

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   wallet: async () => (await import('./commands/wallet.js')).walletCommand,
   quote: async () => (await import('./commands/quote.js')).quoteCommand,
   call: async () => (await import('./commands/call.js')).callCommand,
+  balance: async () => (await import('./commands/balance.js')).balanceCommand,
   tx: async () => (await import('./commands/tx.js')).txCommand,
   manifest: async () => (await import('./commands/manifest.js')).manifestCommand,
   bazaar: async () => (await import('./commands/bazaar.js')).bazaarCommand,

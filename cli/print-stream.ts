@@ -13,10 +13,21 @@ export async function printStream(
   subscription: ShownWindow | undefined,
   asJson: boolean,
 ): Promise<void> {
-  const { status, payment, attempts, replayed, sentTxId, warnings } = result
+  const { status, payment, charged, left, attempts, replayed, sentTxId, warnings } = result
   const sink = bytesSink(mediaTypeOf(result))
   const last = async (complete: boolean) => {
-    const head = { status, payment, attempts, replayed, sentTxId, warnings, subscription, complete }
+    const head = {
+      status,
+      payment,
+      charged,
+      left,
+      attempts,
+      replayed,
+      sentTxId,
+      warnings,
+      subscription,
+      complete,
+    }
     if (asJson) await written(`${json(head)}\n`)
   }
   try {

@@ -11,7 +11,7 @@ import {
   type ShownWindow,
 } from '../../src/app/client/index.js'
 import type { CallResult, Network, StreamResult } from '../../src/client.js'
-import { isRecord, quotedNetworks, SvcError, shellWord } from '../../src/domain/index.js'
+import { formatUsd, isRecord, quotedNetworks, SvcError, shellWord } from '../../src/domain/index.js'
 import {
   methodArgument,
   type RequestFlags,
@@ -22,6 +22,7 @@ import {
   withQuery,
   withRequestOptions,
 } from '../arguments.js'
+import { balanceFile } from '../balance-file.js'
 import { NETWORK_OPTION, networkFromEnvironment, ownNetworkIfAny } from '../networks.js'
 import { columns, note, printable, written } from '../output.js'
 import { printAnswer, printAnswerAsJson } from '../print-answer.js'
@@ -38,6 +39,7 @@ interface CallFlags extends RequestFlags {
   readonly idempotencyKey?: string
   readonly timeout?: number
   readonly stream?: boolean
+  readonly balance?: boolean
   readonly json?: boolean
 }
 
@@ -48,7 +50,7 @@ export function callCommand(program: Command): void {
     .argument('<url>', 'the endpoint')
     .option(
       '--max-price <usd>',
-      'pay at most this much, such as 0.05 (required without SVC_SUBSCRIPTION_KEY)',
+      'pay at most this much, such as 0.05, also from a balance (required without SVC_SUBSCRIPTION_KEY)',
     )
   withRequestOptions(command, 'the body')
     .option(...NETWORK_OPTION)
@@ -58,6 +60,7 @@ export function callCommand(program: Command): void {
       '--idempotency-key <key>',
       'lets a repeated call get the same answer, where the seller supports it',
     )
+    .option('--balance', 'pay from a balance that svc balance bought, and in no other way')
     .option('--timeout <seconds>', 'end the call after this time, and say what was charged', secondsArgument)
     .option('--stream', 'print the answer as it comes: an event a line, anything else as it is')
     .option(
@@ -85,13 +88,16 @@ async function call(url: string, flags: CallFlags): Promise<void> {
   const { network = networkFromEnvironment(), method, idempotencyKey, timeout } = flags
   const target = withQuery(url, flags.data)
   const key = taken('SVC_SUBSCRIPTION_KEY')
-  const mnemonic = await walletWords(key === undefined ? flags.wallet : undefined)
+  const pays = key === undefined && flags.balance !== true
+  const mnemonic = await walletWords(pays ? flags.wallet : undefined)
   const maxPrice = key === undefined ? required(flags.maxPrice, '--max-price') : flags.maxPrice
-  if (key === undefined && mnemonic === undefined)
+  if (pays && mnemonic === undefined)
     throw new SvcError('No wallet is given: name its file with --wallet, or set SVC_MNEMONIC', 'no_signer')
-  const { SvcClient } = await import('../../src/client.js')
+  const { SvcClient, memorySpendLedger } = await import('../../src/client.js')
+  const ledger = flags.balance ? balanceFile(memorySpendLedger()) : undefined
   // Without the wallet a key that is refused costs nothing: the caller decides whether to buy another window.
-  const client = new SvcClient({ mnemonic: key === undefined ? mnemonic : undefined, network, maxPrice })
+  const client = new SvcClient({ mnemonic: pays ? mnemonic : undefined, network, maxPrice, ledger })
+  if (ledger) await client.balances()
   if (key !== undefined) client.useSubscription(target, key)
   // A key that was given is a secret of the caller's: only one that this call bought is printed.
   const windows = (): ShownWindow[] =>
@@ -108,9 +114,8 @@ async function call(url: string, flags: CallFlags): Promise<void> {
     result = await whileWaiting<CallResult | StreamResult>(`calling ${printable(url)}`, calling)
     await printResult(result, windows()[0], flags.json === true)
   } catch (error) {
-    const cause = key === undefined ? withNetworkHint(systemError(error) ?? error) : keyRefused(error)
+    const cause = pays ? withNetworkHint(systemError(error) ?? error) : keyRefused(error, key)
     const end = { payments: [...client.receipts], windows: windows(), ...keyOf(cause, result) }
-    if (end.payments.length === 0) throw cause
     // A stream that has begun is not sent again: most sellers would run it and charge anew.
     const command = result !== undefined && 'body' in result ? [] : howToGetTheAnswer(end)
     note(...endLines(end).map(printable), ...command)
@@ -151,7 +156,8 @@ const COMMAND_LENGTH_MAX = 4_000
  * of the payer, once the client can make one, belongs here.
  */
 function howToGetTheAnswer({ payments, idempotencyKey }: PaymentEnd): string[] {
-  if (idempotencyKey === undefined || payments.every(({ charged }) => charged === 'no')) return []
+  const isUncharged = payments.length > 0 && payments.every(({ charged }) => charged === 'no')
+  if (idempotencyKey === undefined || isUncharged) return []
   const typed = process.argv.slice(2)
   const named = typed.some(word => /^--idempotency-key(=|$)/.test(word))
   const words = named ? typed : [...typed, '--idempotency-key', idempotencyKey]
@@ -169,18 +175,28 @@ function howToGetTheAnswer({ payments, idempotencyKey }: PaymentEnd): string[] {
 const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The client of a key alone reports a quote as the lack of a wallet. */
-function keyRefused(error: unknown): unknown {
+function keyRefused(error: unknown, key: string | undefined): unknown {
   if (!(error instanceof SvcError && error.code === 'no_signer')) return error
-  const message =
-    'The seller asks to be paid: the key in SVC_SUBSCRIPTION_KEY does not cover this call; nothing was paid'
-  return new SvcError(message, 'subscription_refused', 402, error.detail)
+  const [what, code] = key
+    ? ['the key in SVC_SUBSCRIPTION_KEY does not cover this call', 'subscription_refused']
+    : ['no balance of svc balance suffices for this call', 'balance_required']
+  return new SvcError(`The seller asks to be paid: ${what}; nothing was paid`, code, 402, error.detail)
 }
 
 function receiptOf(result: CallResult | StreamResult, window: ShownWindow | undefined): string {
-  const { payment, status, attempts, replayed, sentTxId, warnings = [] } = result
+  const { payment, status, attempts, replayed, sentTxId, charged, left, warnings = [] } = result
   const lines = [
     ...columns([
-      ['price', payment ? `$${payment.usd ?? '?'}${replayed ? ', paid earlier' : ''}` : 'nothing'],
+      ['from the balance', charged && formatUsd(BigInt(charged))],
+      ['left', left && formatUsd(BigInt(left))],
+      [
+        'price',
+        charged
+          ? undefined
+          : payment
+            ? `$${payment.usd ?? '?'}${replayed ? ', paid earlier' : ''}`
+            : 'nothing',
+      ],
       ['status', String(status)],
       ['attempts', attempts === 1 ? undefined : String(attempts)],
       ['transaction', payment?.txId],

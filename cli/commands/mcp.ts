@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { endLines, type PaymentEnd } from '../../src/app/client/index.js'
 import type { ActiveSubscription, Network, SvcClient } from '../../src/client.js'
 import { required, WALLET_OPTION } from '../arguments.js'
+import { balanceFile } from '../balance-file.js'
 import { EXIT, signalled } from '../exit.js'
 import { NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
 import { note, printable } from '../output.js'
@@ -35,6 +36,8 @@ export function mcpCommand(program: Command): void {
 Without a wallet only the free tools work. At its end it says on stderr what it paid, and the keys of the windows that it
 bought. Such a key in SVC_SUBSCRIPTION_KEY opens the window in the next session; of several tools: 'tool=key other=key'.
 
+A balance that svc balance bought there pays before the wallet does.
+
 Example:
   $ svc mcp --url https://agent.example --max-price 0.05 --max-per-day 2 --wallet /home/me/wallet.txt`,
     )
@@ -47,12 +50,14 @@ async function bridge(flags: McpFlags, version: string): Promise<void> {
   const mnemonic = await walletWords(flags.wallet)
   const keys = keysIn(taken('SVC_SUBSCRIPTION_KEY'))
   // Loaded here and not above, so that no other command loads it.
-  const [{ SvcClient }, { bridgeTo, toolServer }, { serveStdio }] = await Promise.all([
+  const [{ SvcClient, memorySpendLedger }, { bridgeTo, toolServer }, { serveStdio }] = await Promise.all([
     import('../../src/client.js'),
     import('../../src/mcp-bridge/mcp-bridge.js'),
     import('@modelcontextprotocol/server/stdio'),
   ])
-  const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay })
+  const ledger = balanceFile(memorySpendLedger())
+  const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay, ledger })
+  await client.balances()
   const toolbox = await bridgeTo(url, client, name => keys.get(name) ?? keys.get(''))
   const windows = windowsBought(client)
   const call: typeof toolbox.call = async called => {

@@ -1,6 +1,6 @@
 /** What the bridge hands to its host: answers as they came, and beside them only what this client signed. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { contentResult, RECEIPT_META } from '../adapters/mcp/tool-results.js'
+import { BALANCE_META, contentResult, RECEIPT_META } from '../adapters/mcp/tool-results.js'
 import { mediaTypeOf } from '../app/client/http-exchange.js'
 import { endLines, type PaymentRecord } from '../app/client/payments.js'
 import { type CallResult, outcomeOfResult } from '../app/client/result-types.js'
@@ -10,12 +10,13 @@ import { isRecord } from '../domain/x402.js'
 
 /** `payments`: all that were signed for this call, also those whose answers were lost. */
 export function paidResult(result: CallResult, payments: readonly PaymentRecord[]): CallToolResult {
-  const { payment, warnings, replayed } = result
+  const { payment, warnings, replayed, charged, left } = result
   const signed = payments.find(({ txId }) => txId === payment?.txId)
   const receipt = signed && { success: true, transaction: signed.txId, ...payment }
   const hasOthers = payments.some(({ txId }) => txId !== signed?.txId)
   const meta = {
     ...(receipt && { [RECEIPT_META]: receipt }),
+    ...(charged !== undefined && { [BALANCE_META]: { charged, left } }),
     ...(replayed && !signed && { 'svc/replayed': payment ?? {} }),
     ...(hasOthers && { 'svc/payments': payments }),
     ...(warnings && { 'svc/warnings': warnings }),

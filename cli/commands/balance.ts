@@ -1,0 +1,78 @@
+/** `svc balance`: lists the balances that were bought from this machine, and buys one. `svc call --balance` and `svc mcp` take from them. */
+import type { Command } from 'commander'
+import { endLines, failedAfter } from '../../src/app/client/index.js'
+import type { AgentBalance, Network } from '../../src/client.js'
+import { urlArgument, WALLET_OPTION } from '../arguments.js'
+import { balanceFile } from '../balance-file.js'
+import { NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
+import { columns, json, note, print, printable } from '../output.js'
+import { whileWaiting } from '../spinner.js'
+import { walletWords } from '../wallet-words.js'
+
+interface BalanceFlags {
+  readonly buy?: string
+  readonly wallet?: string
+  readonly network?: Network
+  readonly json?: boolean
+}
+
+export function balanceCommand(program: Command): void {
+  program
+    .command('balance')
+    .description('list the balances that you bought at agents, and buy one')
+    .argument('[agent]', "the agent's base URL (default: all)", urlArgument)
+    .option('--buy <usd>', 'buy a balance of this amount there, such as 5')
+    .option(...NETWORK_OPTION)
+    .option(...WALLET_OPTION)
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Calls then take from it what they cost: svc call --balance, and svc mcp. The keys are in the file ~/.svc/balances.json (SVC_BALANCES names
+another), which only you can read. A purchase whose answer was lost is finished by the same command.
+
+Examples:
+  $ svc balance https://agent.example --buy 5 --wallet wallet.txt
+  $ svc balance`,
+    )
+    .action(balance)
+}
+
+async function balance(agent: string | undefined, flags: BalanceFlags, command: Command): Promise<void> {
+  const { network = networkFromEnvironment(), buy } = flags
+  if (buy !== undefined && agent === undefined) command.error('error: --buy needs the agent')
+  const mnemonic = buy === undefined ? undefined : await walletWords(flags.wallet)
+  const { SvcClient, memorySpendLedger } = await import('../../src/client.js')
+  const client = new SvcClient({
+    mnemonic,
+    network,
+    maxPerDay: buy,
+    ledger: balanceFile(memorySpendLedger()),
+  })
+  if (agent === undefined || buy === undefined) {
+    const at = agent?.replace(/\/+$/, '')
+    const found = (await client.balances()).filter(each => at === undefined || each.agent === at)
+    if (flags.json) print(json({ balances: found }))
+    else print(...(found.length === 0 ? ['no balances'] : found.flatMap(shown)))
+    return
+  }
+  try {
+    const bought = await whileWaiting(`buying at ${printable(agent)}`, client.topUp(agent, buy))
+    for (const { code, message } of bought.warnings ?? []) note(`warning: ${printable(message)} (${code})`)
+    if (flags.json) print(json(bought))
+    else print(...shown(bought), ...columns([['transaction', bought.payment?.txId]]))
+  } catch (error) {
+    const payments = [...client.receipts]
+    if (payments.length === 0) throw error
+    note(...endLines({ payments, windows: [] }).map(printable))
+    throw failedAfter(error, { payments, windows: [] })
+  }
+}
+
+function shown({ agent, usd, expiresAt }: AgentBalance): string[] {
+  return columns([
+    ['agent', agent],
+    ['left', `$${usd}`],
+    ['ends', expiresAt === undefined ? undefined : new Date(expiresAt).toISOString()],
+  ])
+}

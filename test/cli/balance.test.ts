@@ -1,0 +1,70 @@
+/** `svc balance`, `svc call --balance` and `svc mcp`: what one process bought, others take from. */
+import { mkdtempSync, readFileSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
+import { SvcClient } from '../../src/client.js'
+import { defineEndpoint } from '../../src/index.js'
+import { bridgeTo } from '../../src/mcp-bridge/mcp-bridge.js'
+import { open } from '../support/seller.js'
+import { svc } from './run.js'
+
+const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) })
+
+it('a balance is bought, used without a wallet, shared by processes at once, and listed without its key', async () => {
+  const seller = await open([work], { about: { balance: { amounts: ['$0.05'], period: '1h' } } })
+  const { sandbox, url } = seller
+  const { address, mnemonic } = sandbox.accounts('balance of the command line')
+  const before = sandbox.balance(address).usdc!
+  const spent = () => before - sandbox.balance(address).usdc!
+  const file = join(mkdtempSync(join(tmpdir(), 'svc-balance-')), 'new', 'balances.json')
+  const env = { SVC_SANDBOX: sandbox.url, SVC_BALANCES: file }
+  const call = ['call', `${url}/work`, '--body', '{}', '--max-price', '0.01', '--balance']
+
+  expect(await svc(['balance'], env)).toMatchObject({ code: 0, stdout: 'no balances\n' })
+  expect(await svc(call, env)).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(/no balance .*balance_required/),
+  })
+  expect(await svc(['balance', '--buy', '0.05'], env)).toMatchObject({ code: 2 })
+  expect(await svc(['balance', url, '--buy', '0.05'], env)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no_signer'),
+  })
+  expect(spent()).toBe(0n)
+
+  const bought = await svc(['balance', url, '--buy', '0.05'], { ...env, SVC_MNEMONIC: mnemonic })
+  expect(bought).toMatchObject({ code: 0, stdout: expect.stringMatching(/left +\$0\.05/) })
+  expect(spent()).toBe(50_000n)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const key = /"key":"(svc_[^"]+)"/.exec(readFileSync(file, 'utf8'))![1]!
+
+  const calls = await Promise.all([
+    svc(call, env),
+    svc(call, { ...env, SVC_MNEMONIC: mnemonic }),
+    svc(call, env),
+  ])
+  for (const { code, stdout, stderr } of calls) {
+    expect([code, stdout]).toEqual([0, '{"done":true}'])
+    expect(stderr).toMatch(/from the balance +\$0\.01/)
+  }
+  const listed = await svc(['balance', url, '--json'], env)
+  expect(JSON.parse(listed.stdout)).toMatchObject({ balances: [{ agent: url }] })
+  const last = await svc([...call, '--json'], env)
+  expect(JSON.parse(last.stdout)).toMatchObject({ charged: '10000', left: '10000' })
+  for (const { stdout, stderr } of [bought, ...calls, listed, last])
+    expect(stdout + stderr).not.toContain(key)
+
+  // The bridge of `svc mcp` takes from what is left, too.
+  const ledger = memorySpendLedger()
+  ledger.balances!({ before: '', after: readFileSync(file, 'utf8') })
+  const client = new SvcClient({ network: 'testnet', algodUrl: sandbox.algodUrl, ledger })
+  await client.balances()
+  const bridge = await bridgeTo(url, client)
+  const result = await bridge.call({ name: 'work', args: {}, signal: new AbortController().signal } as never)
+  expect(result).toMatchObject({ _meta: { 'svc/balance': { charged: '10000', left: '0' } } })
+
+  expect(await svc(call, env)).toMatchObject({ code: 3 })
+  expect(spent()).toBe(50_000n)
+})

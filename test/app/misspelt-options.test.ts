@@ -51,6 +51,13 @@ const client = new SvcClient({
   network: 'testnet',
   fetchImpl: () => Promise.reject(new Error('sent')),
 })
+const payer = new SvcClient({
+  network: 'testnet',
+  // The sandbox's wallet: play money.
+  mnemonic:
+    'bar snake wild pitch market amateur bag intact defy turn receive monkey model remove shrug flush okay entire moral yellow warfare mother spatial abandon seven',
+  fetchImpl: () => Promise.reject(new Error('sent')),
+})
 const URL_OF_NOBODY = 'http://127.0.0.1:1'
 const NETWORK = {
   name: 'private',
@@ -170,6 +177,11 @@ const promises: Record<
     'invalid_options',
     { maxPrise: 'maxPrice' },
   ],
+  'SvcClient.topUp': [
+    options => payer.topUp(URL_OF_NOBODY, '$1', options),
+    'invalid_options',
+    { signals: 'signal' },
+  ],
   'SvcClient.callMany': [
     options => client.callMany([], options),
     'invalid_options',
@@ -193,7 +205,7 @@ const answers: Record<string, (options: object) => Promise<{ ok: boolean }>> = {
 const WITHOUT_OPTIONS = [
   // Of a document, a price, a text or a clock.
   ...['manifest', 'networkFrom', 'priceOf', 'verifyManifest', 'memorySpendLedger', 'SvcError'],
-  ...['SvcClient.useSubscription', 'SvcClient.dropSubscription', 'SvcClient.priceOf'],
+  ...['SvcClient.useSubscription', 'SvcClient.dropSubscription', 'SvcClient.priceOf', 'SvcClient.balances'],
   // A runner, a name, and what makes a store.
   ...Object.keys(testingEntry),
 ]

@@ -9,6 +9,7 @@ import { ACTS, type Act, type ActKind, HOARD_ACTS } from './parties/acts.js'
 import { Buyer } from './parties/buyer.js'
 import { HOSTILE_HOST, hostileSeller } from './parties/hostile-seller.js'
 import { paired } from './parties/paired.js'
+import { strange } from './parties/strangers.js'
 import type { Violation } from './world/truth.js'
 import { World } from './world/world.js'
 
@@ -116,6 +117,8 @@ function begin(world: World, only: ReadonlySet<string> | undefined) {
     }
     if (conditions.features && who <= PAIRED)
       schedule(buyer, `pair${who}`, fate.dice(`pair${who}`), paired, who === 1 ? 0 : conditions.spanMs)
+    if (conditions.features && who <= PAIRED)
+      schedule(buyer, `strange${who}`, fate.dice(`strange${who}`), strange, who === 1 ? 0 : conditions.spanMs)
   }
   return { acts, buyers }
 }

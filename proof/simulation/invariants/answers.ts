@@ -8,11 +8,13 @@ import { termsAfter } from '../world/agents.js'
 import { type Asking, headerOf, type Truth, type Window } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import type { World } from '../world/world.js'
+import { checkOwner } from './ownership.js'
 
 export function checkReply(world: World, asking: Asking, reply: WireReply): void {
   const { truth, ledger, seller } = world
   learnWindow(world, asking, reply, seller.windowsSkewMs)
   if (reply.status >= 200 && reply.status < 400) checkAnswer(truth, ledger, asking, reply)
+  checkOwner(world, asking, reply)
   if (reply.status === 402) checkQuote(truth, ledger, asking)
   if (reply.status === 402) checkWindow(world, asking)
   if (asking.window !== undefined) checkCount(world, asking.window)
@@ -57,6 +59,8 @@ function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireRe
     truth.violated('the-right-answer', `${act} got run ${run.id} of ${run.txId} under ${txId}`)
   if (JSON.parse(asking.body || '{}').act !== run.act)
     truth.violated('the-right-answer', `${act} got the answer of ${run.act}`)
+  if (run.endpoint !== asking.endpoint)
+    truth.violated('the-right-answer', `${act} asked ${asking.endpoint} and got an answer of ${run.endpoint}`)
   const isReplay = headerOf(reply, 'idempotency-replayed') === 'true'
   if (!isReplay && payment && payment.txId !== txId)
     truth.violated('the-right-answer', `${act} paid ${payment.txId} and got ${txId}`)
@@ -84,8 +88,8 @@ export function isWindowOpen({ expiresAtMs }: Window, atMs: number): boolean {
 }
 
 function checkWindow({ truth, conditions }: World, asking: Asking): void {
-  const { act, window, endpoint, atMs, payment } = asking
-  const sold = window === undefined || payment ? undefined : truth.windows.get(window)
+  const { act, window, endpoint, atMs } = asking
+  const sold = window === undefined ? undefined : truth.windows.get(window)
   if (!sold || endpoint !== sold.endpoint || !isWindowOpen(sold, atMs)) return
   if (mayBeUsedUp(truth, conditions, window!, asking)) return
   truth.violated('windows-hold', `${act} was quoted in a window that it had paid for with ${sold.txId}`)

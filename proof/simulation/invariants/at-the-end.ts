@@ -9,6 +9,7 @@ import type { Recorded, Truth } from '../world/truth.js'
 import type { World } from '../world/world.js'
 import { askedAgain } from './asking-again.js'
 import { audited } from './books.js'
+import { nothingWritten } from './ownership.js'
 import { capsHold, spending, wordsHold } from './spending.js'
 
 export async function checkedAtTheEnd(world: World, buyers: readonly Buyer[]): Promise<void> {
@@ -21,6 +22,8 @@ export async function checkedAtTheEnd(world: World, buyers: readonly Buyer[]): P
   spending(world, buyers)
   wordsHold(world, buyers)
   world.questions.atTheEnd()
+  world.checkNow()
+  nothingWritten(world)
   await audited(world)
   if (truth.violations.length === 0) await askedAgain(world)
 }

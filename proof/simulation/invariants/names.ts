@@ -33,6 +33,11 @@ export const INVARIANTS = {
   'asked-before-refused': 'A call that ends because no facilitator answered has asked one about its payment.',
   'questions-bounded':
     'A payment that was never recorded costs each facilitator and the node one question for each time that it is presented.',
+  'paid-once-a-task': 'Of the payments that are presented for one task, at most one lands.',
+  'ends-carry-receipts':
+    'A call of the client that fails after it sent a payment says which, how much, until which round, and whether it was charged.',
+  'strangers-leave-nothing':
+    'A request with neither a payment nor a window’s key opens nothing in the store.',
   'in-flight-ends': 'When all is well again, no call is in flight.',
   'books-balance': 'The journal and the chain agree, but for what died with its process.',
   'acts-end': 'Every caller gets an answer or an error in the end.',

@@ -311,17 +311,36 @@ async function called(
   )
 }
 
-/** The client fails in words of its own, or its own code is broken. */
-async function expected({ world, act }: Stage, calling: Promise<unknown>): Promise<void> {
+/**
+ * The client fails in words of its own, or its own code is broken.
+ *
+ * @param by who makes this call, and no other meanwhile
+ */
+export async function expected(
+  { world, act }: Stage,
+  calling: Promise<unknown>,
+  by?: Buyer,
+  before = by?.paymentsSent,
+): Promise<void> {
   try {
     await calling
   } catch (error) {
-    if (error instanceof SvcError) return
+    if (error instanceof SvcError) {
+      if (by !== undefined && by.paymentsSent > before!) saysWhatWasPaid(world, act, error)
+      return
+    }
     world.truth.violated(
       'errors-are-named',
       `${act}: ${error instanceof Error ? error.stack : String(error)}`,
     )
   }
+}
+
+/** After a signature has left the client, its error says what became of the money. */
+function saysWhatWasPaid({ truth }: World, act: string, { code, detail }: SvcError): void {
+  const { txId, amount, charged, lastValid } = (detail ?? {}) as Record<string, unknown>
+  if ([txId, amount, charged, lastValid].includes(undefined))
+    truth.violated('ends-carry-receipts', `${act} paid, and ${code} says ${JSON.stringify(detail)}`)
 }
 
 /** A payment for what is quoted now; `undefined` where no quote came. */

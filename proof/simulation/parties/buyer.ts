@@ -39,6 +39,8 @@ export class Buyer {
   readonly ledger: SpendLedger
   /** The ids of the payments that each call sent, by its idempotency key. */
   readonly sent = new Map<string, Set<string>>()
+  /** How often it has sent a payment. */
+  paymentsSent = 0
   /** What requests are made for; names their links. */
   act = ''
   readonly #world: World
@@ -61,7 +63,7 @@ export class Buyer {
     })
     this.signerFor = key => algorandPaymentSigner({ key, network: TESTNET, algod, clock, random })
     this.signer = this.signerFor(keyOf(name))
-    this.ledger = memorySpendLedger(clock)
+    this.ledger = options.ledger ?? memorySpendLedger(clock)
     const fetchImpl = (url: string | URL | Request, init: RequestInit = {}) =>
       this.#fetch(new URL(String(url)), init, hosts)
     const surroundings = {
@@ -73,7 +75,7 @@ export class Buyer {
       random,
     } as const
     this.client = new Client(
-      settingsOver(surroundings, { ledger: this.ledger, ...options, fetchImpl: fetchImpl as typeof fetch }),
+      settingsOver(surroundings, { ...options, ledger: this.ledger, fetchImpl: fetchImpl as typeof fetch }),
     )
   }
 
@@ -96,6 +98,7 @@ export class Buyer {
         value,
       ]),
     )
+    if ('payment-signature' in headers) this.paymentsSent++
     const request = {
       method: init.method ?? 'GET',
       target: url.pathname + url.search,

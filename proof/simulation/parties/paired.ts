@@ -10,7 +10,7 @@ import { ConnectionLost } from '../kernel/network.js'
 import { type Factor, type Features, pairsAmong, TABLE } from '../pairs.js'
 import { type EndpointName, originOf, type Work } from '../world/agents.js'
 import { headerOf } from '../world/truth.js'
-import type { WireReply } from '../world/wire.js'
+import type { WireReply, WireRequest } from '../world/wire.js'
 import { workRequest } from '../world/world.js'
 import { proofOf, type Stage } from './acts.js'
 import { type DoorCall, requestAt, taskIn } from './doors.js'
@@ -74,9 +74,9 @@ function workFor({ answer }: Features, act: string): Work {
   return { act, does: 'return', tale: { ends: answer === 'stream' ? 'whole' : 'break', ms: 100 } }
 }
 
-async function quotedAndSigned(
+export async function quotedAndSigned(
   stage: Stage,
-  features: Features,
+  features: Pick<Features, 'payer'>,
   endpoint: EndpointName,
   work: Work,
 ): Promise<SignedPayment | undefined> {
@@ -90,7 +90,7 @@ async function quotedAndSigned(
 
 async function signedOnce(
   { world, buyer, act }: Stage,
-  { payer }: Features,
+  { payer }: Pick<Features, 'payer'>,
   endpoint: EndpointName,
   work: Work,
 ): Promise<SignedPayment | undefined> {
@@ -128,23 +128,30 @@ function named(payload: PaymentPayload, { key }: Features, act: string) {
   }
 }
 
-async function taskFor(stage: Stage, endpoint: EndpointName, work: Work): Promise<string | undefined> {
+export async function taskFor(stage: Stage, endpoint: EndpointName, work: Work): Promise<string | undefined> {
   const { address } = stage.buyer
   const reply = await asked(stage, { door: 'task' }, { endpoint, work, address })
   return reply && taskIn(reply)
 }
 
 /** Sends it again where the answer says that this may help, or where there is none. */
-async function asked(
-  { world, buyer, act }: Stage,
+function asked(
+  stage: Stage,
   { door }: Pick<Features, 'door'>,
   call: DoorCall,
+): Promise<WireReply | undefined> {
+  return askedFor(stage, requestAt(door, call))
+}
+
+export async function askedFor(
+  { world, buyer, act }: Stage,
+  request: WireRequest,
 ): Promise<WireReply | undefined> {
   let reply: WireReply | undefined
   for (let time = 0; time < TIMES_MAX; time++) {
     if (time > 0) await sleep(buyer.process.clock, AGAIN_MS)
     try {
-      reply = await world.http(buyer.process, act, requestAt(door, call))
+      reply = await world.http(buyer.process, act, request)
       if (!PASSING.test(reply.body)) return reply
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error
@@ -204,9 +211,9 @@ async function askedAgain(
   }
 }
 
-const STRANGERS_ADDRESS = '10.9.9.9'
+export const STRANGERS_ADDRESS = '10.9.9.9'
 
-function runIn({ world }: Stage, { status, body }: WireReply) {
+export function runIn({ world }: Stage, { status, body }: WireReply) {
   if (status >= 400) return undefined
   return world.truth.handlerRuns[Number(/\\?"run\\?":(\d+)/.exec(body)?.[1]) - 1]
 }

@@ -3,6 +3,8 @@ import type { Edit } from '../bundle.mjs'
 export interface Bug {
   readonly name: string
   readonly says: string
+  /** The features that it takes together, where it is an interaction of two. */
+  readonly meets?: string
   readonly edits: readonly Edit[]
 }
 

@@ -4,7 +4,7 @@
  */
 
 /** @typedef {{ file: string, find: string, replace: string }} Edit */
-/** @typedef {{ name: string, says: string, edits: readonly Edit[] }} Bug */
+/** @typedef {{ name: string, says: string, meets?: string, edits: readonly Edit[] }} Bug */
 
 const CLOSE = 'src/app/charge/close-call.ts'
 const OWNERS = 'src/app/charge/owners.ts'
@@ -54,6 +54,7 @@ export const ONCE_THERE = [
   {
     name: 'window-of-a-successor',
     says: 'A call that was taken over deletes the window that its successor answers with.',
+    meets: 'windows × take-over',
     edits: [
       {
         file: CLOSE,
@@ -131,14 +132,15 @@ export const ONCE_THERE = [
     edits: [
       {
         file: 'src/app/charge/effects/credit.ts',
-        find: "if (deps.rules.credit === undefined) return 'credited'",
-        replace: "if (deps.rules.credit !== undefined) return 'credited'",
+        find: "if (deps.rules.credit === undefined) return 'credited'\n",
+        replace: "if (deps.rules.credit !== undefined) return 'credited'\n",
       },
     ],
   },
   {
     name: 'recovery-keeps-the-answer',
     says: 'In release mode recovery takes the payment and throws the answer away.',
+    meets: 'release mode × recovery',
     edits: [
       {
         file: RECOVER,
@@ -235,6 +237,7 @@ export const ONCE_THERE = [
   {
     name: 'swept-by-own-clock',
     says: 'Windows are swept by a replica’s own clock.',
+    meets: 'windows × clocks',
     edits: [
       {
         file: 'src/app/server/subscription-store-upkeep.ts',
@@ -317,6 +320,7 @@ export const ONCE_THERE = [
   {
     name: 'owner-without-handle',
     says: 'What is kept belongs to the seller’s address, so a window of one agent opens its sister’s endpoint of the same name.',
+    meets: 'windows × agents',
     edits: [
       {
         file: OWNERS,
@@ -328,12 +332,13 @@ export const ONCE_THERE = [
   {
     name: 'owner-with-price',
     says: 'What is kept belongs to the price as well, so a deploy that changes it loses answers and windows.',
+    meets: 'deploys × what is kept',
     edits: [
       {
         file: 'src/app/server/endpoint-entries.ts',
-        find: 'return { owner: endpointOwner(owner, soldAs), soldAs }',
+        find: 'function ownership({ name, formerly }: EndpointDef, owner: Owner) {\n  const soldAs = firstName(name, formerly)\n  return { owner: endpointOwner(owner, soldAs), soldAs }',
         replace:
-          'return { owner: endpointOwner(owner, soldAs + String(def.subscription?.price ?? def.price)), soldAs }',
+          'function ownership({ name, formerly, price, subscription }: EndpointDef, owner: Owner) {\n  const soldAs = firstName(name, formerly)\n  return { owner: endpointOwner(owner, soldAs + String(subscription?.price ?? price)), soldAs }',
       },
     ],
   },
@@ -345,6 +350,125 @@ export const ONCE_THERE = [
         file: 'src/app/client/charge-evidence.ts',
         find: "new Set(['answer_not_written', 'answer_not_kept'])",
         replace: "new Set(['payment_spent', 'answer_not_written', 'answer_not_kept'])",
+      },
+    ],
+  },
+  {
+    name: 'owner-without-endpoint',
+    says: 'A key opens at one endpoint what was paid for at another.',
+    meets: 'keys × endpoints',
+    edits: [
+      {
+        file: OWNERS,
+        find: 'return JSON.stringify([agent, endpoint])',
+        replace: 'return JSON.stringify([agent, endpoint && 0])',
+      },
+    ],
+  },
+  {
+    name: 'request-without-query',
+    says: 'A key opens the same answer whatever the query is.',
+    meets: 'keys × queries',
+    edits: [
+      {
+        file: OWNERS,
+        find: 'canonicalJson({ ...query })',
+        replace: 'String(query && 0)',
+      },
+    ],
+  },
+  {
+    name: 'payment-before-window',
+    says: 'A payment beside the key of an open window is looked at first, and a broken one gets a quote.',
+    meets: 'windows × payments',
+    edits: [
+      {
+        file: 'src/app/charge/effects/entitle.ts',
+        find: "if (call.request.payment.kind === 'none' || keyOf(call) === undefined) return undefined",
+        replace: 'if (call.request.payment.kind !== undefined) return undefined',
+      },
+    ],
+  },
+  {
+    name: 'address-opens-window',
+    says: 'The address that a sale in doubt came from opens the window that was sold.',
+    meets: 'windows × doubt',
+    edits: [
+      {
+        file: OWNERS,
+        find: 'caller: endpoint.periodMs === undefined ? callerMark(endpoint.owner, request.clientAddress) : undefined,',
+        replace: 'caller: callerMark(endpoint.owner, request.clientAddress),',
+      },
+    ],
+  },
+  {
+    name: 'named-payer-owns',
+    says: 'A payment’s sender owns what lies under its keys, whoever signed.',
+    meets: 'keys × forged payments',
+    edits: [
+      {
+        file: OWNERS,
+        find: 'paysUs(deps, read) && read.proven()) return',
+        replace: 'paysUs(deps, read)) return',
+      },
+    ],
+  },
+  {
+    name: 'task-of-any-agent',
+    says: 'A task of one agent goes on at its sister, which charges for it.',
+    meets: 'tasks × agents',
+    edits: [
+      {
+        file: OWNERS,
+        find: "return sha256(JSON.stringify(['task', agent, id]))",
+        replace: "return sha256(JSON.stringify(['task', agent && 0, id]))",
+      },
+    ],
+  },
+  {
+    name: 'deploy-of-keys-loses',
+    says: 'A deploy from which on keys count, or count no longer, loses answers that were in doubt.',
+    meets: 'deploys × modes',
+    edits: [
+      {
+        file: 'src/app/charge/effects/open.ts',
+        find: 'return read !== undefined && (wasNamed || holds.key !== undefined)',
+        replace: 'return false && read !== wasNamed',
+      },
+    ],
+  },
+  {
+    name: 'old-proof-opens',
+    says: 'A proof of an hour ago opens what its payment paid for.',
+    meets: 'proofs × time',
+    edits: [
+      {
+        file: 'src/domain/sign-in-with-x.ts',
+        find: "if (nowMs - issuedMs > AGE_MAX_MS) return 'invalid_siwx_issued_at_too_old'",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'keys-open-for-nobody',
+    says: 'A request with a key and no money opens the key in the store.',
+    meets: 'keys × strangers',
+    edits: [
+      {
+        file: OWNERS,
+        find: 'if (subscriptionKey === undefined) return undefined',
+        replace: "if (subscriptionKey === undefined) return { who: ['nobody'], isSecret: true }",
+      },
+    ],
+  },
+  {
+    name: 'error-without-receipt',
+    says: 'The client’s error after a refusal does not say which payment it sent.',
+    edits: [
+      {
+        file: 'src/app/client/client-errors.ts',
+        find: '    ...(location !== undefined && { location }),\n    ...payment,\n',
+        replace: '    ...(location !== undefined && { location }),\n',
       },
     ],
   },
@@ -489,6 +613,7 @@ export const MADE_UP = [
   {
     name: 'window-opens-any',
     says: 'A window’s key opens any endpoint that sells windows.',
+    meets: 'windows × endpoints',
     edits: [
       {
         file: OWNERS,

@@ -13,8 +13,8 @@ const folder = mkdtempSync(join(root, 'node_modules', '.planted-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 const wanted = process.argv.slice(2)
-console.log('| bug | seed | calls until found | invariant |\n|---|---:|---:|---|')
-for (const { name, says, edits } of [...ONCE_THERE, ...MADE_UP]) {
+console.log('| bug | interaction | seed | calls until found | invariant |\n|---|---|---:|---:|---|')
+for (const { name, says, meets = '', edits } of [...ONCE_THERE, ...MADE_UP]) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const file = await bundled(join(folder, `${name}.mjs`), edits, 'proof/simulation/hunt.ts')
   const said = execFileSync(process.execPath, [file, String(CALLS_MAX)], {
@@ -24,5 +24,5 @@ for (const { name, says, edits } of [...ONCE_THERE, ...MADE_UP]) {
   const found = said.trim() === '' ? undefined : JSON.parse(said.trim().split('\n').at(-1))
   if (!found) process.exitCode = 1
   const row = found ? `${found.seed} | ${found.calls} | \`${found.invariant}\`` : ` | not in ${CALLS_MAX} | `
-  console.log(`| ${says} | ${row} |`)
+  console.log(`| ${says} | ${meets} | ${row} |`)
 }

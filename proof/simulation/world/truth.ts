@@ -102,6 +102,8 @@ export class Truth {
   readonly records: Recorded[] = []
   /** Verdicts that recovering calls have sent to the store. */
   readonly resolves: Resolved[] = []
+  /** What calls opened in the store. */
+  readonly opened: { readonly token: string; readonly hasPayment: boolean }[] = []
   readonly violations: Violation[] = []
   /** The payment that bought each window's key, and the run that was delivered for each payment. */
   readonly windows = new Map<string, Window>()
@@ -207,6 +209,8 @@ export class Truth {
       open: async move => {
         const opened = await store.open(move)
         const { verdict } = opened
+        if (verdict === 'opened')
+          this.opened.push({ token: move.token, hasPayment: move.payment !== undefined })
         const txId = verdict === 'orphaned' ? opened.recorded.payment?.txId : move.payment
         if (txId && (verdict === 'opened' || verdict === 'orphaned'))
           this.holds.push({ call: move.token, txId, from, atMs: this.#now() })

@@ -68,6 +68,7 @@ export class World {
   acting = 0
   /** Pairs of features that met in a call. */
   readonly met: string[] = []
+  readonly #later: (() => void)[] = []
   readonly #onLine: ((line: string) => void) | undefined
   readonly #mortals = new Set<Process>()
   /** Ends each request that is under way. */
@@ -160,6 +161,15 @@ export class World {
     this.facilitator.refusesNext = true
     process.standStill(dice.span(AMBUSH_MIN_MS, AMBUSH_MAX_MS))
     for (const hangUp of this.#requests) hangUp()
+  }
+
+  /** Looked at when all payments have landed or can land no more. */
+  checkLater(check: () => void): void {
+    this.#later.push(check)
+  }
+
+  checkNow(): void {
+    for (const check of this.#later) check()
   }
 
   /** No more trouble; what is broken is started again. */

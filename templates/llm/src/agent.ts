@@ -1,7 +1,7 @@
 /** What is sold here: completions, by the tokens that are asked for. */
 import { type AgentDef, defineAgent, defineEndpoint, type Network } from '@svc/sdk'
 import type { Model } from './model.ts'
-import { PRICE_HINT, PROMPT_CHARS_MAX, priceOf, TOKENS_DEFAULT, TOKENS_MAX } from './price.ts'
+import { PRICE_HINT, PROMPT_CHARS_MAX, priceOf, TOKENS_DEFAULT, TOKENS_MAX, tokensIn } from './price.ts'
 
 export interface AgentParts {
   readonly payTo: string
@@ -37,9 +37,12 @@ export function agentFor({ payTo, network, model }: AgentParts): AgentDef {
       },
       additionalProperties: false,
     },
-    async handler({ body, signal }) {
+    async handler({ body, charge, signal }) {
       const { prompt, tokens = TOKENS_DEFAULT } = body
-      return { text: await model.complete({ prompt, tokens, signal }), model: model.name }
+      const text = await model.complete({ prompt, tokens, signal })
+      // On a balance the call costs what it took, at most what was asked for. A call that is paid by itself costs that.
+      charge(priceOf(Math.min(tokens, tokensIn(text))))
+      return { text, model: model.name }
     },
   })
   return defineAgent({
@@ -50,5 +53,6 @@ export function agentFor({ payTo, network, model }: AgentParts): AgentDef {
     payTo,
     network,
     endpoints: [complete],
+    balance: { amounts: ['$1', '$5'], period: '90d' },
   })
 }

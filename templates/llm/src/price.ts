@@ -1,4 +1,4 @@
-/** What a completion costs. By the tokens that are asked for: a price must be known before the work, and be the same twice. */
+/** What a completion costs at most, by the tokens that are asked for: that is known before the work, and the same twice. */
 
 export const TOKENS_DEFAULT = 256
 export const TOKENS_MAX = 4_096
@@ -14,3 +14,6 @@ export function priceOf(tokens: number = TOKENS_DEFAULT): string {
   const microUsd = CALL_MICRO_USD + tokens * TOKEN_MICRO_USD
   return `$${(microUsd / 1_000_000).toFixed(6)}`
 }
+
+/** About four characters each. Your model can say it exactly. */
+export const tokensIn = (text: string): number => Math.ceil(text.length / 4)

@@ -50,6 +50,15 @@ test('the price follows the tokens that are asked for', async t => {
   assert.equal(earned(), 1_080n + 21_000n)
 })
 
+test('on a balance, a call costs what its answer took', async t => {
+  const { url, client, earned } = await stage(t, offlineModel)
+  await client.topUp(new URL(url).origin, '$1')
+  const { data } = await client.call<{ text: string }>(url, { prompt: 'Tell me all.' })
+  const [held] = await client.balances()
+  assert.equal(held!.left, String(1_000_000 - 1_000 - Math.ceil(data.text.length / 4) * 20))
+  assert.equal(earned(), 1_000_000n)
+})
+
 test('a model that fails costs nothing', async t => {
   const broken = modelFrom({ MODEL_URL: 'http://127.0.0.1:9/v1' })
   const { url, client, earned } = await stage(t, broken)

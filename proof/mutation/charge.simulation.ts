@@ -11,17 +11,17 @@ import { episode } from '../simulation/episode.js'
  * one may be gone for a pause that became shorter, which is no fault.
  */
 const EPISODES: readonly (readonly [seed: string, ends: readonly ChargeFinal[]])[] = [
-  ['126', ['quoted', 'failed', 'served', 'keyReused']],
-  ['94', ['inProgress', 'served', 'replayed']],
-  ['141', ['shuttingDown', 'settled', 'paymentSpent', 'timedOut']],
-  ['85', ['replayed', 'unavailable', 'refused']],
-  ['118', ['limited', 'paymentInUse']],
-  ['110', ['inProgress', 'replayed']],
-  ['182', ['unsettled', 'paymentSpent']],
-  ['29', ['abandoned', 'inDoubt', 'answerNotKept', 'unavailable']],
-  ['145', ['inDoubt', 'answerNotKept', 'paymentInUse']],
-  ['14', ['unsettled', 'tooManyUnpaid', 'settled']],
-  ['90', ['tooManyUnpaid', 'limited', 'replayed']],
+  ['174', ['quoted', 'failed', 'served', 'keyReused']],
+  ['235', ['inProgress', 'served', 'replayed']],
+  ['72', ['shuttingDown', 'settled', 'paymentSpent', 'timedOut']],
+  ['239', ['replayed', 'unavailable', 'refused']],
+  ['48', ['limited', 'paymentInUse']],
+  ['94', ['inProgress', 'replayed']],
+  ['95', ['unsettled', 'paymentSpent']],
+  ['175', ['abandoned', 'inDoubt', 'answerNotKept', 'unavailable']],
+  ['255', ['inDoubt', 'answerNotKept', 'paymentInUse']],
+  ['62', ['unsettled', 'tooManyUnpaid', 'settled']],
+  ['241', ['tooManyUnpaid', 'limited', 'replayed']],
 ]
 
 for (const [seed, ends] of EPISODES) {

@@ -25,6 +25,13 @@ export async function auditPageOf(
   )
 }
 
+/** Files, and what running agents remember, as far as sources are URLs: the last calls, without payers. */
+export async function journalSources(sources: readonly string[]) {
+  const isUrl = (source: string) => /^https?:\/\//.test(source)
+  const pages = await Promise.all(sources.filter(isUrl).map(url => auditPageOf(url, 'runs.jsonl')))
+  return { files: sources.filter(source => !isUrl(source)), remembered: pages.map(({ body }) => body) }
+}
+
 async function answerOf(url: string, signal: AbortSignal | undefined): Promise<Response> {
   const token = process.env.SVC_AUDIT_TOKEN
   const headers = token ? { authorization: `Bearer ${token}` } : undefined

@@ -2,9 +2,11 @@
  * `svc audit`: compares journals of calls with the chain and with the machine. Exit code 1 if anything differs, is
  * lost or unreadable.
  */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import {
+  DAY_COLUMNS,
   type Difference,
+  dayRow,
   FINDINGS,
   openBooks,
   PAYMENT_COLUMNS,
@@ -13,7 +15,7 @@ import {
 } from '../../src/audit/index.js'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
 import { momentArgument, urlArgument } from '../arguments.js'
-import { auditPageOf } from '../audit-page-of.js'
+import { journalSources } from '../audit-page-of.js'
 import {
   JOURNAL_INDEXER_OPTION,
   JOURNAL_NETWORK_OPTION,
@@ -24,6 +26,7 @@ import { columns, json, note, print, printable } from '../output.js'
 
 interface AuditFlags extends JournalRemoteFlags {
   readonly csv?: boolean
+  readonly daily?: boolean
   readonly from?: number
   readonly to?: number
   readonly json?: boolean
@@ -47,6 +50,12 @@ export function auditCommand(program: Command): void {
     )
     .option('--to <moment>', 'up to this moment (default: a minute ago)', momentArgument)
     .option('--csv', 'print each payment as CSV, for accountants; all else goes to stderr')
+    .addOption(
+      new Option(
+        '--daily',
+        'print what each endpoint took in a day as CSV, instead of each payment',
+      ).conflicts('json'),
+    )
     .option('--json', 'print the report as JSON')
     .addHelpText(
       'after',
@@ -58,31 +67,33 @@ Examples:
   $ svc audit runs.jsonl --from 2026-01-01 --to 2026-02-01
   $ svc audit replica-1.jsonl replica-2.jsonl replica-3.jsonl
   $ svc audit runs.jsonl --csv > january.csv
+  $ svc audit runs.jsonl --daily > by-day.csv
   $ svc audit http://localhost:4021`,
     )
     .action(runAudit)
 }
 
 async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<void> {
-  const isUrl = (source: string) => /^https?:\/\//.test(source)
-  const pages = await Promise.all(sources.filter(isUrl).map(url => auditPageOf(url, 'runs.jsonl')))
   const books = await openBooks({
-    files: sources.filter(source => !isUrl(source)),
-    // The last calls of running agents: as many as they remember, without payers.
-    remembered: pages.map(({ body }) => body),
+    ...(await journalSources(sources)),
     remotes: network => journalRemotes(network, flags),
     period: { fromMs: flags.from, toMs: flags.to },
   })
-  if (flags.csv) print(PAYMENT_COLUMNS)
+  const eachPayment = flags.csv && !flags.daily
+  if (eachPayment) print(PAYMENT_COLUMNS)
   const report = await books.audit({
-    onBooked: flags.csv ? run => print(paymentRow(run)) : undefined,
+    onBooked: eachPayment ? run => print(paymentRow(run)) : undefined,
     onUnmarked: (file, { message }) =>
       note(
         `svc audit: ${file}.audited could not be written (${message}): the server will not know of this audit`,
       ),
   })
+  if (flags.daily) {
+    const sold = report.days.filter(({ charged }) => charged > 0)
+    print(DAY_COLUMNS, ...sold.map(day => dayRow(day, report.header)))
+  }
   if (flags.json) print(json(asJson(report), 'indented'))
-  else if (flags.csv) note(...described(report))
+  else if (flags.csv || flags.daily) note(...described(report))
   else print(...described(report))
   const { differences, more, lost, unreadable, missing } = report
   const holes = [

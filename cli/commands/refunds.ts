@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { OWED_REASONS, type OwedRefund, type OwedReport, openBooks } from '../../src/audit/index.js'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
 import { momentArgument } from '../arguments.js'
+import { journalSources } from '../audit-page-of.js'
 import {
   JOURNAL_INDEXER_OPTION,
   JOURNAL_NETWORK_OPTION,
@@ -22,7 +23,10 @@ export function refundsCommand(program: Command): void {
   program
     .command('refunds')
     .description('list what is owed to callers: payments that landed and were not answered, or not wholly')
-    .argument('<journals...>', 'the files that serve({ journal }) writes, one of each replica')
+    .argument(
+      '<journals...>',
+      'the files that serve({ journal }) writes, one of each replica, or the URL of an agent with serve({ audit })',
+    )
     .option(...JOURNAL_NETWORK_OPTION)
     .option(...JOURNAL_INDEXER_OPTION)
     .option('--from <moment>', 'from this moment (default: when the journal was begun)', momentArgument)
@@ -35,15 +39,18 @@ export function refundsCommand(program: Command): void {
 It sends nothing: send an amount back from the account that was paid, with your wallet, and name the payment in the note: "refund of
 <its transaction>". Then this finds it on the chain. The exit code is 1 where something is still owed.
 
-Example:
-  $ svc refunds runs.jsonl`,
+An agent remembers its last calls alone: its journal has them all. The token of its audit page is read from SVC_AUDIT_TOKEN.
+
+Examples:
+  $ svc refunds runs.jsonl
+  $ svc refunds http://localhost:4021`,
     )
     .action(refunds)
 }
 
 async function refunds(journals: readonly string[], flags: RefundsFlags): Promise<void> {
   const books = await openBooks({
-    files: journals,
+    ...(await journalSources(journals)),
     remotes: network => journalRemotes(network, flags),
     period: { fromMs: flags.from, toMs: flags.to },
   })

@@ -98,11 +98,25 @@ async function markFiles(
 
 /** The columns of {@link paymentRow}. */
 export const PAYMENT_COLUMNS = csvRow([
-  ...['time', 'endpoint', 'usd', 'base units', 'asset', 'transaction', 'payer', 'run'],
+  ...['time', 'endpoint', 'usd', 'base units', 'asset', 'transaction', 'payer', 'run', 'memo'],
 ])
 
 /** A booked payment as a row of CSV, for accountants. */
 export function paymentRow({ startedMs, endpoint, amount = '0', asset, txId, payer, id }: EndedCall): string {
   const usd = formatUsd(BigInt(amount)).slice(1)
-  return csvRow([new Date(startedMs).toISOString(), endpoint, usd, amount, asset, txId, payer, id])
+  const memo = `x402 call of ${endpoint}`
+  return csvRow([new Date(startedMs).toISOString(), endpoint, usd, amount, asset, txId, payer, id, memo])
+}
+
+/** The columns of {@link dayRow}. */
+export const DAY_COLUMNS = csvRow(['date', 'endpoint', 'payments', 'usd', 'base units', 'asset', 'memo'])
+
+/** What an endpoint took in a day (UTC) as a row of CSV: a line of a ledger, for those who do not book each payment. */
+export function dayRow(
+  { day, endpoint, charged, takenBaseUnits }: ReconciliationReport['days'][number],
+  { asset, network }: JournalHeader,
+): string {
+  const usd = formatUsd(takenBaseUnits).slice(1)
+  const memo = `x402 sales of ${endpoint} on ${network}`
+  return csvRow([day, endpoint, charged, usd, String(takenBaseUnits), asset, memo])
 }

@@ -43,7 +43,7 @@ export function auditOf(settings: Settings): Audit {
       keepsMessages,
       header,
     })
-  const webhooks = settings.webhooks.map(webhook => settlementWebhook(webhook, logger))
+  const webhooks = settings.webhooks.map(webhook => settlementWebhook(webhook, header, logger))
   let file: Journal | undefined
   const toFile: CallObserver = {
     ended: call => file?.ended(call),

@@ -1,7 +1,7 @@
 /** What the command line prints of a seller's records: its books, and the machines that its calls walked. */
 
 // The journals, held against the chain
-export { openBooks, PAYMENT_COLUMNS, paymentRow } from './books.js'
+export { DAY_COLUMNS, dayRow, openBooks, PAYMENT_COLUMNS, paymentRow } from './books.js'
 export { mermaid, stately } from './machine-drawings.js'
 // The five machines that run: drawn, with their paths and what is proved of them
 export { type Drawn, MACHINES } from './proofs/all-machines.js'

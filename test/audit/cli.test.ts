@@ -203,11 +203,30 @@ describe('svc audit', () => {
     )
     const { stdout } = await svc(['audit', path, ...PERIOD, '--csv'], env)
     const [head, first, ...others] = stdout.trimEnd().split('\n')
-    expect(head).toBe('time,endpoint,usd,base units,asset,transaction,payer,run')
+    expect(head).toBe('time,endpoint,usd,base units,asset,transaction,payer,run,memo')
     expect(first).toMatch(
       /^\d{4}-\d\d-\d\dT[\d:.]+Z,work,0\.01,10000,10458941,[A-Z2-7]{52},"'=HYPERLINK\(""http:\/\/x"",1\)",/,
     )
     expect(others).toHaveLength(2)
+    expect(first).toMatch(/,x402 call of work$/)
+  })
+
+  it('adds up what each endpoint took in a day', async () => {
+    const { stdout, stderr } = await svc(['audit', await journalWith(all => all), ...PERIOD, '--daily'], env)
+    const [head, day, ...others] = stdout.trimEnd().split('\n')
+    expect(head).toBe('date,endpoint,payments,usd,base units,asset,memo')
+    expect(day).toMatch(/^\d{4}-\d\d-\d\d,work,3,0\.03,30000,10458941,x402 sales of work on testnet$/)
+    expect(others).toEqual([])
+    expect(stderr).toContain('charged     3, $0.03')
+  })
+
+  it('lists what is owed for the calls that a running agent remembers', async () => {
+    const { code, stdout, stderr } = await svc(['refunds', seller.url, '--to', '2120-01-01'], env)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('Nothing is owed, as far as these journals and the chain say.\n')
+    const other = await svc(['refunds', 'http://127.0.0.1:9'], env)
+    expect(other).toMatchObject({ code: 1, stdout: '' })
+    expect(other.stderr).toContain('did not answer')
   })
 
   it.each([

@@ -66,6 +66,9 @@ describe('/.well-known/x402', () => {
       })
       expect(JSON.parse(text)).toEqual(listAt(seller.url))
     }
+    // The other name that indexes ask for.
+    const { text: again } = await read(`${seller.url}/.well-known/x402.json`)
+    expect(JSON.parse(again)).toEqual(listAt(seller.url))
     const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'agent.example' }
     const { text } = await read(`${seller.url}/.well-known/x402`, forwarded)
     expect(JSON.parse(text)).toEqual(listAt('https://agent.example'))

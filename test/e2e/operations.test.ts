@@ -45,6 +45,7 @@ describe('specification 4.5: onReady', () => {
     'GET /',
     'GET /.well-known/svc.json',
     'GET /.well-known/x402',
+    'GET /.well-known/x402.json',
     'GET /.well-known/agent.json',
     'GET /.well-known/agent-card.json',
     'GET /openapi.json',

@@ -10,6 +10,7 @@ import { silentLogger } from '../../src/ports/logger.js'
 import { closing } from '../support/closing.js'
 import { ask, open, pay, receiptIn } from '../support/seller.js'
 
+const SELLER = { agent: 'test-agent', network: 'testnet' } as const
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 
 interface Received {
@@ -86,7 +87,7 @@ function sender(url: string, limits: WebhookLimits = {}) {
   const silent = () => {}
   const error = (fields: object) => void errors.push(fields as Record<string, unknown>)
   const logger = { debug: silent, info: silent, warn: silent, error }
-  const webhook = settlementWebhook({ url, secret: SECRET }, logger, { retryMs: 1, ...limits })
+  const webhook = settlementWebhook({ url, secret: SECRET }, SELLER, logger, { retryMs: 1, ...limits })
   closing({ close: () => webhook.close(0) })
   return { webhook, errors }
 }
@@ -117,6 +118,9 @@ describe('a server with webhooks', () => {
       type: 'call.settled',
       id: txId,
       run,
+      agent: expect.stringMatching(/^[a-z-]+$/),
+      network: 'testnet',
+      usd: '0.01',
       endpoint: 'echo',
       txId,
       amount: '10000',

@@ -94,6 +94,7 @@ const DOCUMENTS = [
   '/',
   '/.well-known/svc.json',
   '/.well-known/x402',
+  '/.well-known/x402.json',
   '/.well-known/agent.json',
   '/.well-known/agent-card.json',
   '/openapi.json',

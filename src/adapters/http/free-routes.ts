@@ -46,7 +46,10 @@ export function freeRoutes(options: FreeRoutesOptions): readonly FreeRoute[] {
   const readers = { are: 'onInnerNetwork', publicHosts: options.operationsHosts } as const
   return [
     document('/.well-known/svc.json', origin => documents.manifest(origin)),
-    document('/.well-known/x402', origin => documents.resourceList(origin)),
+    // Some indexes ask for the one name, some for the other.
+    ...['/.well-known/x402', '/.well-known/x402.json'].map(path =>
+      document(path, origin => documents.resourceList(origin)),
+    ),
     document('/openapi.json', origin => documents.openapi(origin)),
     {
       ...get(`${at}/`, incoming => {

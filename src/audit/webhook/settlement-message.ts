@@ -1,6 +1,8 @@
 /** The message of a settlement webhook. */
 import { reportsCharge } from '../../domain/income-bookings.js'
+import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
+import type { JournalHeader } from '../journal/journal-lines.js'
 
 /** The body of a settlement webhook. Later versions may add fields, and types. */
 export interface SettlementMessage {
@@ -13,6 +15,10 @@ export interface SettlementMessage {
   readonly id: string
   /** The id of the call that reports the payment, as in runs and logs. */
   readonly run: string
+  /** The agent's handle, as in its journal. */
+  readonly agent: string
+  /** The network, as in the journal: such as `testnet`. */
+  readonly network: string
   /** The name of the endpoint that was called. */
   readonly endpoint: string
   /**
@@ -21,6 +27,8 @@ export interface SettlementMessage {
   readonly txId: string | null
   /** Base units of the asset. */
   readonly amount: string
+  /** The amount in dollars, such as `0.01`. */
+  readonly usd: string
   /** The asset's id, in decimal. */
   readonly asset: string
   /** The payer; null where it is unknown. */
@@ -34,16 +42,22 @@ export interface SettlementMessage {
 }
 
 /** `undefined` for a call that reports no charge. */
-export function settlementMessage(call: EndedCall): SettlementMessage | undefined {
+export function settlementMessage(
+  call: EndedCall,
+  { agent, network }: Pick<JournalHeader, 'agent' | 'network'>,
+): SettlementMessage | undefined {
   const { id, endpoint, txId, amount, asset, payer, startedMs, ms, streamBroken, brokenBy } = call
   if (!reportsCharge(call) || amount === undefined || asset === undefined) return undefined
   return {
     type: 'call.settled',
     id: txId ?? id,
     run: id,
+    agent,
+    network,
     endpoint,
     txId: txId ?? null,
     amount,
+    usd: formatUsd(BigInt(amount)).slice(1),
     asset,
     payer: payer ?? null,
     at: new Date(startedMs + ms).toISOString(),

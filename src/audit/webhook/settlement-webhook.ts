@@ -13,6 +13,7 @@ import type { CallObserver } from '../../ports/call-observer.js'
 import { systemClock, wakefulClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { withTimeout } from '../../ports/timeouts-and-aborts.js'
+import type { JournalHeader } from '../journal/journal-lines.js'
 import { type SettlementMessage, settlementMessage } from './settlement-message.js'
 
 export interface WebhookLimits {
@@ -39,6 +40,7 @@ const RETRY_MAX_MS = 60_000
 /** @throws SvcError `invalid_options` */
 export function settlementWebhook(
   options: WebhookOptions,
+  seller: Pick<JournalHeader, 'agent' | 'network'>,
   logger: Logger,
   limits: WebhookLimits = {},
 ): SettlementWebhook {
@@ -81,7 +83,7 @@ export function settlementWebhook(
   return {
     ended(call) {
       if (!bookings.books(call)) return
-      const message = settlementMessage(call)
+      const message = settlementMessage(call, seller)
       if (message === undefined) return
       if (closing) lost(message, new Error('the server is closed'))
       else if (pending.size >= pendingMax) lost(message, new Error(`${pendingMax} messages wait already`))

@@ -136,6 +136,64 @@ describe('the page of an agent that sells', () => {
   })
 })
 
+describe('what a seller looks for', () => {
+  it('finds a call by its transaction, shares it as a link, and saves what is shown', async () => {
+    const { url, feed } = await watched()
+    for (let number = 0; number < 60; number++) feed.ended(callOn(settledPath, 'settled', number))
+    const doubt = callOn(pathTo('inDoubt', []), 'inDoubt', 60)
+    feed.ended(doubt)
+    const { page, said } = await look(url, { view: 'overview' })
+    await expect.poll(() => page.locator('#needs-rows').textContent()).toContain('Payments in doubt: 1.')
+    await page.getByRole('button', { name: 'show the last' }).click()
+    await page.locator('#run h2').waitFor()
+    expect(new URL(page.url()).hash).toBe(`#call/${doubt.id}`)
+
+    const searched = page.getByRole('searchbox')
+    await searched.fill(txIdOf(7).toLowerCase())
+    await expect.poll(() => rows(page).count()).toBe(1)
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'CSV' }).click()
+    const chunks: Buffer[] = []
+    for await (const chunk of await (await saved).createReadStream()) chunks.push(chunk as Buffer)
+    expect(Buffer.concat(chunks).toString().trimEnd().split('\r\n')).toEqual([
+      'time,endpoint,status,outcome,charged,usd,transaction,payer,call,ms',
+      expect.stringContaining(`odd,200,settled,yes,0.01,${txIdOf(7)},${PAYER},call-7,`),
+    ])
+    await rows(page).first().click()
+    const link = page.url()
+    expect(new URL(link).hash).toBe('#call/call-7')
+    // Another person opens it: the oldest calls are below, and this one is in sight.
+    await page.goto('about:blank')
+    await page.goto(link)
+    await page.locator('#list [aria-selected=true]').waitFor()
+    expect(await page.locator('#run').textContent()).toContain(txIdOf(7))
+    await page.keyboard.press('Escape')
+    await expect.poll(() => new URL(page.url()).hash).toBe('#calls')
+    // A link to a call that is forgotten, and one that nobody made, open the calls.
+    for (const none of ['#call/none', '#call/%E0%A4%A'])
+      expect(await page.goto(`${url}/_svc/audit${none}`).then(() => rows(page).first().isVisible())).toBe(
+        true,
+      )
+    expect(said).toEqual([])
+  })
+
+  it('opens a payment of the overview, and seeks a payer’s calls', async () => {
+    const { url, feed } = await watched()
+    const other = 'OTHER'.padEnd(58, 'A')
+    feed.ended(callOn(settledPath, 'settled', 1))
+    feed.ended({ ...callOn(settledPath, 'settled', 2), payer: other })
+    const { page } = await look(url, { view: 'overview', width: 390, height: 844 })
+    await page.locator('#newest-rows button').first().click()
+    await expect.poll(() => page.locator('#run').textContent()).toContain(other)
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.locator(`#by-payer [title="${PAYER}"]`).click()
+    await expect.poll(() => page.locator('#income').textContent()).toBe('$0.01')
+    await page.getByRole('searchbox').fill(`-${PAYER}`)
+    await expect.poll(() => page.locator('#by-payer .name').getAttribute('title')).toBe(other)
+  })
+})
+
 describe('the list', () => {
   it('is fast at 10,000 runs: a few rows exist, the newest are first, the oldest can be reached', async () => {
     const { url, feed } = await watched()

@@ -60,15 +60,18 @@ const DOCUMENT = `<!doctype html>
     <label>Outcome <select id="outcome"><option value="">all</option></select></label>
     <label>Charged <select id="chargedness"><option value="">all</option></select></label>
     </div>
+    <input type="search" id="search" placeholder="transaction, payer or call" aria-label="Search by transaction, payer or call" title="-ADDRESS leaves out what that wallet paid, such as your own" autocomplete="off" spellcheck="false">
     <label><input type="checkbox" id="quotes"> 402 quotes</label>
+    <button type="button" id="csv" title="The calls that are shown, as CSV">CSV</button>
     <output id="shown"></output>
   </form>
 </header>
 <main>
   <div id="empty"></div>
   <div id="overview">
+    <section class="card broad none" id="needs"><h2>What needs you</h2><ul id="needs-rows"></ul></section>
     <dl id="tiles">
-      <div class="card"><dt>Income</dt><dd id="income"></dd><dd class="note" id="income-note"></dd></div>
+      <div class="card"><dt>Income</dt><dd id="income"></dd><dd class="note" id="income-note"></dd><dd class="note" id="days"></dd></div>
       <div class="card"><dt>Calls</dt><dd id="seen"></dd><dd class="note" id="seen-note"></dd></div>
       <div class="card"><dt>Success rate</dt><dd id="success"></dd><dd class="note" id="success-note"></dd></div>
       <div class="card" id="doubt-tile"><dt>In doubt</dt><dd id="doubt"></dd><dd class="note"><span id="doubt-note"></span><button type="button" class="plain" id="doubt-show">look them up</button></dd></div>
@@ -77,9 +80,10 @@ const DOCUMENT = `<!doctype html>
     <section class="card wide"><h2>Income <small class="note" id="income-span"></small></h2><div class="plot note" id="income-plot" role="img" aria-label="Income over time"></div></section>
     <section class="card"><h2>Income by endpoint</h2><ul class="bars" id="by-endpoint"></ul></section>
     <section class="card"><h2>Income by payer</h2><ul class="bars" id="by-payer"></ul></section>
+    <section class="card wide"><h2>Newest payments</h2><ul class="bars" id="newest-rows"></ul></section>
     <section class="card wide"><h2>Calls <small class="note" id="calls-span"></small></h2><ul class="flow note" id="calls-legend"></ul><div class="plot note" id="calls-plot" role="img" aria-label="Calls over time"></div></section>
     <section class="card wide"><h2>Calls by outcome</h2><ul class="bars outcomes" id="by-outcome"></ul></section>
-    <section class="card broad"><h2>Latency <small class="note">of all these calls</small></h2>
+    <section class="card wide"><h2>Latency <small class="note">of all these calls</small></h2>
       <table id="latencies"><thead class="note"><tr><td></td><th scope="col">p50</th><th scope="col">p95</th><th scope="col">p99</th></tr></thead><tbody id="latency-rows"></tbody></table>
       <p class="note">Verify and settle are the facilitator’s, the handler is yours. Settle counts until the payment is certain.</p>
     </section>

@@ -8,6 +8,7 @@ type Name = 'endpoint' | 'final' | 'charged'
 
 export class Filters {
   readonly #period = byId<HTMLSelectElement>('period')
+  readonly #search = byId<HTMLInputElement>('search')
   readonly #quotes = byId<HTMLInputElement>('quotes')
   readonly #selects = {
     endpoint: byId<HTMLSelectElement>('endpoint'),
@@ -18,6 +19,7 @@ export class Filters {
   constructor(readonly onChange: (filter: Filter) => void) {
     offer(this.#selects.charged, Object.entries(CHARGED))
     byId('filters').addEventListener('change', () => onChange(this.chosen))
+    this.#search.addEventListener('input', () => onChange(this.chosen))
     byId('filters').addEventListener('submit', event => event.preventDefault())
   }
 
@@ -51,6 +53,13 @@ export class Filters {
   clear(): void {
     for (const select of Object.values(this.#selects)) select.value = ''
     this.#period.value = '0'
+    this.#search.value = ''
+    this.onChange(this.chosen)
+  }
+
+  /** Shows the calls in whose names this stands. */
+  seek(text: string): void {
+    this.#search.value = text
     this.onChange(this.chosen)
   }
 
@@ -67,6 +76,7 @@ export class Filters {
       charged: charged.value,
       periodMs: Number(this.#period.value),
       quotes: this.#quotes.checked,
+      search: this.#search.value,
     }
   }
 }

@@ -9,6 +9,7 @@ import { clock } from './page-clock.js'
 import { showDetail } from './run-detail.js'
 import { RunList } from './run-list.js'
 import { Runs } from './runs.js'
+import { csvOf } from './shown-csv.js'
 
 /** Sums over ten thousand runs take some milliseconds: at most one redraw in this time. */
 const REDRAW_MS = 500
@@ -23,6 +24,8 @@ let redrawnMs = Number.NEGATIVE_INFINITY
 const list = new RunList(run => {
   drawing.light(run)
   showDetail(run, hello, close)
+  // The address in the browser can be shared: it opens this call.
+  if (isCallsView()) history.replaceState(null, '', run ? linkOf(run) : '#calls')
 })
 const filters = new Filters(filter => {
   runs.filter(filter)
@@ -30,7 +33,12 @@ const filters = new Filters(filter => {
   show(0)
 })
 const drawing = new Drawing(final => filters.toggle('final', final))
-const overview = new Overview((name, value) => filters.toggle(name, value))
+const overview = new Overview(
+  (name, value) => (name === 'payer' ? filters.seek(value) : filters.toggle(name, value)),
+  run => {
+    location.hash = linkOf(run)
+  },
+)
 
 function close(): void {
   list.choose(undefined)
@@ -46,8 +54,31 @@ byId('doubt-show').addEventListener('click', () => {
   location.hash = '#calls'
 })
 
+byId('csv').addEventListener('click', () => {
+  const link = element('a') as HTMLAnchorElement
+  link.href = URL.createObjectURL(new Blob([csvOf(runs.shown)], { type: 'text/csv' }))
+  link.download = 'calls.csv'
+  link.click()
+  URL.revokeObjectURL(link.href)
+})
+
+function isCallsView(): boolean {
+  return location.hash === '#calls' || location.hash.startsWith('#call/')
+}
+
+function linkOf({ id }: { readonly id: string }): string {
+  return `#call/${encodeURIComponent(id)}`
+}
+
+/** Opens the call that the address names, as soon as it is here. */
+function openLinked(): void {
+  const linked = runs.all.find(run => linkOf(run) === location.hash)
+  if (linked && linked.id !== list.chosen?.id) list.open(linked)
+}
+
 function showView(): void {
-  const isCalls = location.hash === '#calls'
+  const isCalls = isCallsView()
+  openLinked()
   byId('overview').hidden = isCalls
   byId('calls').hidden = !isCalls
   byId('to-overview').ariaCurrent = isCalls ? null : 'page'
@@ -73,6 +104,7 @@ on('hello', told => {
 })
 on('runs', told => {
   show(runs.add(told))
+  openLinked()
   showMain()
 })
 on('decided', told => {

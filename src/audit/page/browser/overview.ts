@@ -1,6 +1,7 @@
 /** The overview: what the shown calls earned, what became of them, and how long they took. */
 import type { Hello, RunView } from '../page-events.js'
-import { byId, element, say } from './dom-elements.js'
+import { incomeByDay, needsOf } from './attention.js'
+import { button, byId, element, say } from './dom-elements.js'
 import { count, dateAndMinute, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
 import type { Runs } from './runs.js'
 import {
@@ -40,13 +41,21 @@ const SHARES = [0.5, 0.95, 0.99]
 /** What fits beside a plot. */
 const BARS_MAX = { income: 6, outcomes: 12 }
 const SPANS_MAX = 60
+const NEWEST_MAX = 6
 
 export class Overview {
-  constructor(readonly onChoose: (name: 'endpoint' | 'final', value: string) => void) {}
+  constructor(
+    readonly onChoose: (name: 'endpoint' | 'final' | 'payer', value: string) => void,
+    readonly onOpen: (run: RunView) => void,
+  ) {}
 
-  show({ shown: runs, quotesHidden, span: chosen, partSinceMs }: Runs, { steps, machine }: Hello): void {
+  show(all: Runs, { steps, machine }: Hello): void {
+    const { shown: runs, quotesHidden, span: chosen, partSinceMs } = all
     const sums = sumsOf(runs)
     this.#tiles(sums, runs, quotesHidden)
+    this.#needs(all)
+    const { today, yesterday } = incomeByDay(all.all, all.nowMs)
+    say('days', `today ${usd(today)}, yesterday ${usd(yesterday)}`)
     if (partSinceMs !== undefined) byId('income-note').append(` since ${dateAndMinute(partSinceMs)}`)
     if (runs.length === 0) return
     const startsMs = runs.map(({ startedMs }) => startedMs)
@@ -69,7 +78,8 @@ export class Overview {
     for (const id of ['income-span', 'calls-span']) say(id, `per ${span(spans.widthMs)} · ${TIME_ZONE}`)
     const { endpoint, payer } = sums.incomeOf
     bars('by-endpoint', money(endpoint), BARS_MAX.income, name => this.onChoose('endpoint', name))
-    bars('by-payer', money(payer, shortened), BARS_MAX.income)
+    bars('by-payer', money(payer, shortened), BARS_MAX.income, name => this.onChoose('payer', name))
+    this.#newest(runs)
     const finals = [...sums.finals].map(([final, value]) => {
       const { status, charged } = machine.rows[final]!.meta as Pick<RunView, 'status' | 'charged'>
       const color = COLORS[resultOf({ final, status, charged })]
@@ -82,18 +92,52 @@ export class Overview {
     say('income', usd(income))
     say('income-note', `${count(payments)} ${payments === 1 ? 'payment' : 'payments'}`)
     say('seen', count(calls))
-    say('seen-note', quotesHidden > 0 ? `without ${count(quotesHidden)} quotes` : 'quotes are counted')
+    const quotes = quotesHidden + results.quoted
+    const paid = quotes === 0 ? '' : `, ${percent(Math.min(1, payments / quotes))} of quotes were paid`
+    say('seen-note', `${quotesHidden > 0 ? 'without' : 'with'} ${count(quotes)} quotes${paid}`)
     const rate = successRate(results)
     say('success', rate === undefined ? '–' : percent(rate))
     const { charged, answered, inDoubt, failed } = results
     const good = charged + answered
-    say('success-note', `${count(good)} of ${count(good + inDoubt + failed)} were answered`)
+    say('success-note', `${count(good)} of ${count(good + inDoubt + failed)} that were yours to answer`)
     say('doubt', count(inDoubt))
     say('doubt-note', inDoubt === 0 ? 'every payment is certain' : '')
     byId('doubt-show').hidden = inDoubt === 0
     byId('doubt-tile').className = inDoubt === 0 ? 'card none' : 'card maybe'
     const times = Float64Array.from(runs, ({ ms }) => ms).sort()
     say('whole', times.length === 0 ? '–' : duration(percentile(times, 0.95)))
+  }
+
+  /** Of everything that is kept: no filter hides what needs a hand. */
+  #needs({ all, nowMs }: Runs): void {
+    const needs = needsOf(all, nowMs)
+    byId('needs').className = needs.length === 0 ? 'card broad none' : 'card broad maybe'
+    const rows = needs.map(({ what, says, runs }) => {
+      const text = element('span', '', `${what}: `, element('b', '', count(runs.length)), `. ${says}`)
+      return element(
+        'li',
+        '',
+        text,
+        plain('show the last', () => this.onOpen(runs.at(-1)!)),
+      )
+    })
+    const none = element('li', 'note', 'Nothing, as far as the calls that are kept tell.')
+    redrawn('needs-rows', rows.length > 0 ? rows : [none])
+  }
+
+  #newest(runs: readonly RunView[]): void {
+    const paid = runs.filter(({ isBooked }) => isBooked)
+    const rows = paid.slice(-NEWEST_MAX).reverse()
+    redrawn(
+      'newest-rows',
+      rows.map(run => {
+        const { startedMs, endpoint, payer = 'unknown', amount = 0 } = run
+        const shown = plain(`${endpoint} · ${shortened(payer)}`, () => this.onOpen(run))
+        shown.classList.add('name')
+        const when = element('span', 'note', dateAndMinute(startedMs))
+        return element('li', '', shown, element('b', '', usd(BigInt(amount))), when)
+      }),
+    )
   }
 
   /** The legend of the plot of calls, with the numbers; says the same in words. */
@@ -153,11 +197,21 @@ function bars(id: string, all: readonly Bar[], most: number, onChoose?: (name: s
   const others = sorted.length - rows.length
   const more = others > 0 ? [element('li', 'note', `and ${others} more`)] : []
   const none = rows.length === 0 ? [element('li', 'note', 'No income in these calls.')] : []
+  redrawn(id, [...rows, ...more, ...none])
+}
+
+/** A row that is drawn anew would lose the focus of the keyboard. */
+function redrawn(id: string, rows: readonly HTMLElement[]): void {
   const place = byId(id)
-  // A row that is drawn anew loses the focus of the keyboard.
   const focused = [...place.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
-  place.replaceChildren(...rows, ...more, ...none)
+  place.replaceChildren(...rows)
   place.querySelectorAll('button')[focused]?.focus()
+}
+
+function plain(text: string, onClick: () => void): HTMLElement {
+  const made = button(text, onClick)
+  made.className = 'plain'
+  return made
 }
 
 function least(values: readonly number[]): number {

@@ -44,6 +44,14 @@ export class RunList {
     this.onChoose(run)
   }
 
+  /** Chooses it, and scrolls to it where the filters show it. */
+  open(run: RunView): void {
+    this.choose(run)
+    // Its details take a part of the list's height.
+    const place = this.#placeOf(run)
+    if (place >= 0) this.#reveal(place)
+  }
+
   focus(): void {
     this.#list.focus()
   }

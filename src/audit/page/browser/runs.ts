@@ -9,13 +9,15 @@ export interface Filter {
   /** Only calls that began in this time before now; 0 for all. */
   readonly periodMs: number
   readonly quotes: boolean
+  /** Parts of a transaction, a payer, a call or a trace; after `-`, of what is left out. */
+  readonly search: string
 }
 
 export class Runs {
   #all: RunView[] = []
   #aheadMs = 0
   #serverSinceMs = 0
-  #filter: Filter = { endpoint: '', final: '', charged: '', periodMs: 0, quotes: false }
+  #filter: Filter = { endpoint: '', final: '', charged: '', periodMs: 0, quotes: false, search: '' }
   #capacity = 10_000
   /** Oldest first. */
   shown: RunView[] = []
@@ -58,6 +60,11 @@ export class Runs {
     return this.#all.length
   }
 
+  /** Whatever the filters say, oldest first. */
+  get all(): readonly RunView[] {
+    return this.#all
+  }
+
   /** By the server's clock, as all times of runs are. */
   get nowMs(): number {
     return clock.now() + this.#aheadMs
@@ -90,18 +97,30 @@ export class Runs {
   }
 
   #show(runs: readonly RunView[]): void {
-    const { endpoint, final, charged, quotes } = this.#filter
+    const { endpoint, final, charged, quotes, search } = this.#filter
+    const sought = search
+      .toLowerCase()
+      .split(/\s+/)
+      .filter(word => /[^-]/.test(word))
     const sinceMs = this.#periodBeganMs ?? Number.NEGATIVE_INFINITY
     for (const run of runs) {
       const passes =
         (endpoint === '' || run.endpoint === endpoint) &&
         (final === '' || run.final === final) &&
         (charged === '' || (run.charged === charged && run.landed === undefined)) &&
-        run.startedMs >= sinceMs
+        run.startedMs >= sinceMs &&
+        sought.every(word => isNamed(run, word))
       if (!passes) continue
-      // Somebody who asks for one outcome gets it, quotes too.
-      if (isQuote(run) && !quotes && final === '') this.quotesHidden++
+      // Somebody who asks for one outcome or one call gets it, quotes too.
+      if (isQuote(run) && !quotes && final === '' && sought.every(word => word[0] === '-'))
+        this.quotesHidden++
       else this.shown.push(run)
     }
   }
+}
+
+function isNamed({ txId, payer, id, traceId }: RunView, word: string): boolean {
+  const isOut = word[0] === '-'
+  const part = isOut ? word.slice(1) : word
+  return [txId, payer, id, traceId].some(name => name?.toLowerCase().includes(part)) !== isOut
 }

@@ -16,7 +16,7 @@ it('prints a payment once, and takes no message that nobody signed', async () =>
   const child = spawn(process.execPath, ['--input-type=module', '-e', program!.code], { env })
   closing({ close: () => child.kill('SIGKILL') })
   const said = hear(child)
-  const [, port] = await said.until(/port (\d+)/)
+  const [, port] = await said.until(/port: (\d+)/)
   const url = `http://127.0.0.1:${port}/`
   const forged = await fetch(url, {
     method: 'POST',

@@ -17,7 +17,7 @@ const LINES_MAX = 250
 const BOUNDS = {
   'lines of the core': 31_433, // 23,000
   'files of the core': 265, // 270
-  'lines of src and cli': 53_431, // 40,000
+  'lines of src and cli': 53_433, // 40,000
   'lines of agents, templates and create': 2_204,
   'files of src/ports': 22, // 18
   'states of a charge': 16,

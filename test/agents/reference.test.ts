@@ -125,7 +125,7 @@ describe('specification 4.6: SVC_PAY_TO is required', () => {
     await expect(started.finally(() => taken.close())).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        new RegExp(`svc: Port ${port} is in use: name another \\(PORT[^\\n]+\\(port_in_use\\)\\n$`),
+        new RegExp(`svc: Port ${port} is in use: name another \\(PORT[^\\n]+\\(port_in_use\\)\\n`),
       ),
     })
   })

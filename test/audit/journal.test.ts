@@ -229,6 +229,8 @@ describe('two writers', () => {
   }
 
   async function killed(child: ChildProcess): Promise<void> {
+    // One that has said all may have ended by itself.
+    if (child.exitCode !== null) return
     const exit = once(child, 'exit')
     child.kill('SIGKILL')
     await exit

@@ -553,8 +553,8 @@ export const MADE_UP = [
     edits: [
       {
         file: 'src/app/client/spending-limits.ts',
-        find: 'maxPrice !== undefined && amount > maxPrice)',
-        replace: 'maxPrice !== undefined && amount > maxPrice + 1n)',
+        find: 'maxPrice !== undefined && amount > maxPrice,',
+        replace: 'maxPrice !== undefined && amount > maxPrice + 1n,',
       },
     ],
   },

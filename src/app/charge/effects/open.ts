@@ -116,7 +116,9 @@ const NOT_KEPT = { answer: undefined, payer: undefined, amount: '0', asset: '', 
 /** A deploy may have turned keys on or off since: a payment was recorded under its own name then, or under the key beside it. */
 function namesOther({ holds, payment: { read, payload }, request }: Call): boolean {
   const wasNamed = holds.key !== undefined
-  holds.key = wasNamed || !payload ? undefined : (request.idempotencyKey ?? identifierIn(payload))
+  const id = payload && identifierIn(payload)
+  const given = request.idempotencyKey ?? (id === 'malformed' ? undefined : id)
+  holds.key = wasNamed || !payload ? undefined : given
   return read !== undefined && (wasNamed || holds.key !== undefined)
 }
 

@@ -236,9 +236,9 @@ describe.each(Object.entries(APPS))('a gate in %s', (name, openApp) => {
     expect([runs, earned() - before]).toEqual([1, 0n])
   })
 
-  it.runIf(name === 'Koa' || name === 'Express')(
-    'charges nothing where the route never answers',
-    async () => {
+  // The others answer by themselves what their route leaves open.
+  if (name === 'Koa' || name === 'Express')
+    it('charges nothing where the route never answers', async () => {
       const before = earned()
       const late = await pay(seller, `${app.url}/never`, { body: {} })
       expect([late.status, ((await late.json()) as { error: { code: string } }).error.code]).toEqual([
@@ -246,8 +246,7 @@ describe.each(Object.entries(APPS))('a gate in %s', (name, openApp) => {
         'handler_timeout',
       ])
       expect([runs, earned() - before]).toEqual([1, 0n])
-    },
-  )
+    })
 
   it('charges nothing for more than it holds', async () => {
     const before = earned()

@@ -51,8 +51,8 @@ export interface CallResult<T = unknown> {
    */
   readonly sentTxId?: string
   /**
-   * Base units that the call took from a balance, says its seller; then `payment` is absent. Of a stream it is known at its end, to
-   * clients that read trailers.
+   * Base units that the call took from a balance, says its seller; then `payment` is absent. Absent of a
+   * stream, whose cost is known at its end: the same call under its key says it.
    */
   readonly charged?: string
   /** Base units that are left on that balance, says its seller. */

@@ -3,7 +3,7 @@ import { type BalanceMove, checkAtRest, checkUnits, makeMove, sellFirst, sellLat
 import { type BalanceCase, BalanceMoment, BalanceWorld } from './balance-world.js'
 import type { Explored } from './explore.js'
 import { PackedStates } from './packed-states.js'
-import { Broken } from './store-moves.js'
+import { ruleBrokenBy } from './store-moves.js'
 import { NOW_MS, tokenOf } from './world.js'
 
 interface Step {
@@ -115,16 +115,6 @@ function stepsOfCall(from: BalanceMoment, index: number, add: (label: string, do
       after.trouble = { ...trouble, crashes: trouble.crashes - 1 }
       after.setCall(index, { at: 'ended', pending: undefined })
     })
-}
-
-function ruleBrokenBy(check: () => void): string | undefined {
-  try {
-    check()
-    return undefined
-  } catch (cause) {
-    if (cause instanceof Broken) return cause.message
-    throw cause
-  }
 }
 
 export interface BalanceExplored extends Omit<Explored, 'violations'> {

@@ -4,7 +4,7 @@ import { checkCharges, checkPromises } from './money-rules.js'
 import { stepsAround, stepsOfChain, stepsOfTime } from './outside.js'
 import { PackedStates } from './packed-states.js'
 import { type Step, Steps } from './steps.js'
-import { Broken } from './store-moves.js'
+import { ruleBrokenBy } from './store-moves.js'
 import { type Case, Moment, World } from './world.js'
 
 export interface Explored {
@@ -99,16 +99,6 @@ function isQuiet(moment: Moment): boolean {
     const { at, pending, late } = moment.call(index)
     return (at === 'ended' || at === 'inDoubt') && !pending && !late
   })
-}
-
-function ruleBrokenBy(check: () => void): string | undefined {
-  try {
-    check()
-    return undefined
-  } catch (cause) {
-    if (cause instanceof Broken) return cause.message
-    throw cause
-  }
 }
 
 function traceTo(world: World, states: PackedStates, state: number): readonly Step[] {

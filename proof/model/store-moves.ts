@@ -42,6 +42,17 @@ export interface Answered {
 /** A rule that a step breaks. */
 export class Broken extends Error {}
 
+/** The rule that a check finds broken; `undefined` where it finds none. */
+export function ruleBrokenBy(check: () => void): string | undefined {
+  try {
+    check()
+    return undefined
+  } catch (cause) {
+    if (cause instanceof Broken) return cause.message
+    throw cause
+  }
+}
+
 export function broken(rule: string): never {
   throw new Broken(rule)
 }

@@ -16,10 +16,15 @@ import {
 /** The address of a request's caller, where the seller's runtime can say it. */
 export type ClientAddress = (request: Request) => string | undefined
 
+/** The path and the query, without a fragment. */
+export function targetOf({ url }: Request): string {
+  const hash = url.indexOf('#')
+  return url.slice(url.indexOf('/', url.indexOf('//') + 2), hash === -1 ? undefined : hash)
+}
+
 export class FetchRequest implements HostRequest {
   readonly #request: Request
   readonly #clientAddress: ClientAddress | undefined
-  readonly #pathAt: number
   readonly headers: IncomingHttpHeaders
   /** Under `fetch`, no app can say where it mounts this one: `basePath` is the only prefix. */
   readonly mountedAt = ''
@@ -28,7 +33,6 @@ export class FetchRequest implements HostRequest {
   constructor(request: Request, clientAddress: ClientAddress | undefined) {
     this.#request = request
     this.#clientAddress = clientAddress
-    this.#pathAt = request.url.indexOf('/', request.url.indexOf('//') + 2)
     this.headers = Object.fromEntries(request.headers)
     this.caller = new FetchCaller(request)
   }
@@ -38,9 +42,7 @@ export class FetchRequest implements HostRequest {
   }
 
   get target(): string {
-    const target = this.#request.url.slice(this.#pathAt)
-    const hash = target.indexOf('#')
-    return hash === -1 ? target : target.slice(0, hash)
+    return targetOf(this.#request)
   }
 
   get scheme(): 'http' | 'https' {

@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { targetOf } from '../../adapters/http/fetch-request.js'
 import { GatedFetchRequest, GatedKoaRequest, originalUrlOf } from '../../adapters/http/gated-request.js'
 import { answerIn, type HeldAnswer, hold } from '../../adapters/http/held-response.js'
 import type { Route } from '../../adapters/http/route.js'
@@ -209,10 +210,6 @@ async function whole(answer: Response): Promise<ForwardedAnswer> {
 async function readBefore({ req }: HonoContext): Promise<Request> {
   const { url, method, headers, signal } = req.raw
   return new Request(url, { method, headers, signal, body: await req.arrayBuffer() })
-}
-
-function targetOf({ url }: Request): string {
-  return url.slice(url.indexOf('/', url.indexOf('//') + 2))
 }
 
 function unmatched(path: string): Route {

@@ -1,5 +1,6 @@
 /** What only a host with `fetch` does: bodies and answers as web streams, callers whose address the seller says. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { targetOf } from '../../../src/adapters/http/fetch-request.js'
 import {
   createHandler,
   defineAgent,
@@ -257,4 +258,9 @@ describe('an answer under a key', () => {
     await answer.body!.cancel()
     expect(await (await again()).json()).toEqual({ body: {}, run: 1 })
   })
+})
+
+it('the fragment of a request is no part of its target, for a gate as for the agent', () => {
+  expect(targetOf(new Request(`${ORIGIN}/x?y=1#/z?w`))).toBe('/x?y=1')
+  expect(targetOf(new Request(`${ORIGIN}#z`))).toBe('/')
 })

@@ -48,21 +48,16 @@ export function checkedBalance(given: unknown, refuse: (why: string) => never): 
 
 /** The options of the endpoint that sells them: its quote is the amount that the body names. */
 export function balanceEndpoint({ amounts, period }: BalanceTerms) {
-  const listed = amounts.map(amount => BigInt(usdToBaseUnits(amount)))
-  const amountOf = (given: unknown) => {
-    const amount = given === undefined ? listed[0] : usdToBaseUnits(given)
-    if (amount !== undefined && listed.includes(amount)) return amount
-    throw new Error(`A balance is one of ${amounts.join(', ')}`)
-  }
   const spelt = amounts.flatMap(amount => [...new Set([amount, amount.replace(/\.00$/, '')])])
   return {
     name: BALANCE_ENDPOINT,
     description: `Sells a balance for ${period}: its key (${BALANCE_KEY_HEADER}) pays for calls of this agent, each for what it costs.`,
-    price: ({ body }: { readonly body: { readonly amount?: string } }) => formatUsd(amountOf(body.amount)),
+    // Its schema lets no other amount through; a probe has none.
+    price: ({ body }: { readonly body: { readonly amount?: string } }) => body.amount ?? amounts[0]!,
     priceHint: amounts.join(amounts.length === 2 ? ' or ' : ', '),
     input: { type: 'object', required: ['amount'], properties: { amount: { enum: spelt } } },
     handler: ({ body }: { readonly body: { readonly amount: string } }) => ({
-      balance: String(amountOf(body.amount)),
+      balance: String(usdToBaseUnits(body.amount)),
       period,
     }),
   } as const

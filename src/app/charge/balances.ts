@@ -31,7 +31,8 @@ export function isAgreed(amount: bigint, most: string | undefined): boolean {
 
 export function noteTaken({ balance }: Call, taken: UnitsTaken, units: number): void {
   balance!.reserved = taken.verdict === 'taken' ? units : undefined
-  balance!.left = taken.verdict === 'none' ? undefined : taken.verdict === 'short' ? taken.free : taken.unused
+  if (taken.verdict === 'none') balance!.left = undefined
+  else balance!.left = taken.verdict === 'short' ? taken.free : taken.unused
 }
 
 /** What the store is to count: what the handler said, else the price. Nothing can change it afterwards. */

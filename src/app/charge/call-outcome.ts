@@ -33,7 +33,7 @@ export function outcomeOf(
     subscription:
       final === 'settled' ? call.window.sold : charged === 'earlier' ? replayed!.window : undefined,
     callsLeft: callsLeftOf(call, final),
-    balance: balanceTold(call, final),
+    balance: balanceOf(call, final),
     retryAfterMs: retryAfterOf(call, final),
   }
 }
@@ -45,7 +45,7 @@ function callsLeftOf({ window, earlier: { replayed } }: Call, final: ChargeFinal
   return window.callsLeft
 }
 
-function balanceTold({ balance, earlier, handled }: Call, final: ChargeFinal): BalanceTold | undefined {
+function balanceOf({ balance, earlier, handled }: Call, final: ChargeFinal): BalanceTold | undefined {
   if (balance === undefined) return undefined
   const { id, left } = balance
   if (final === 'replayed') return { id, charged: earlier.replayed!.charged }
@@ -78,6 +78,7 @@ export function endedCall(
   const { traceId, answer, problem, receipt } = outcome
   const { status, code } = OUTCOMES[outcome.final]
   const { charged } = OUTCOMES[final]
+  const isReported = reportsCharge({ charged, path })
   return {
     id: call.id,
     traceId,
@@ -93,8 +94,8 @@ export function endedCall(
     ms: Math.round(deps.clock.monotonic() - call.startedMonotonicMs),
     txId: receipt?.txId || call.payment.txId,
     payer: receipt?.payer ?? call.payment.payer,
-    ...(charged !== 'earlier' || reportsCharge({ charged, path }) ? unitsOf(deps, call, outcome) : undefined),
-    ...(reportsCharge({ charged, path }) && {
+    ...unitsOf(deps, call, outcome, isReported),
+    ...(isReported && {
       amount: receipt?.amount,
       asset: receipt?.asset,
       ...(outcome.subscription && { windowEndsMs: outcome.subscription.expiresAtMs }),
@@ -109,8 +110,9 @@ function unitsOf(
   deps: ChargeDeps,
   { balance }: Call,
   { final, subscription }: ChargeOutcome,
+  isReported: boolean,
 ): Pick<EndedCall, 'units'> | undefined {
-  if (subscription?.units !== undefined)
+  if (subscription?.units !== undefined && isReported)
     return { units: { balance: balanceId(deps.owner, subscription.key), sold: subscription.units } }
   if (balance?.charged === undefined) return undefined
   const { id, charged, left } = balance

@@ -2,14 +2,11 @@
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Closed, CloseMove } from '../../ports/charge-store.js'
-import { sleep } from '../../ports/timeouts-and-aborts.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
-import { closeMove, isUnrecorded } from './close-move.js'
+import { closeMove, isUnrecorded, untilAnswered } from './close-move.js'
 import { settleCredit } from './effects/credit.js'
 import { recordMove } from './effects/record.js'
-import { untilShutdown } from './effects/settle.js'
-import { RETRY_MAX_MS, RETRY_MIN_MS } from './pending-moves.js'
 import { discardStream, sendStream, wholeStream } from './send-stream.js'
 import { countWindowCall, dropWindow, giveBackWindowCall } from './windows.js'
 
@@ -135,19 +132,9 @@ async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
   call.handled.answer = await wholeStream(deps, call, deps.rules.answerBytesMax)
   call.handled.source = undefined
   const move = recordMove(deps, call)
-  for (let pauseMs = RETRY_MIN_MS; ; pauseMs = Math.min(2 * pauseMs, RETRY_MAX_MS)) {
-    try {
-      if ((await deps.store.record(move)) === 'recorded') return
-      break
-    } catch (cause) {
-      if (deps.stop.cutting()) throw cause
-      deps.logger.warn(
-        { err: cause, txId: call.payment.txId },
-        'a stream was not recorded; the store is asked again',
-      )
-    }
-    await untilShutdown(deps.stop, sleep(deps.clock, pauseMs), undefined)
-  }
+  const onFailed = (err: unknown) =>
+    deps.logger.warn({ err, txId: call.payment.txId }, 'a stream was not recorded; the store is asked again')
+  if ((await untilAnswered(deps, () => deps.store.record(move), onFailed)) === 'recorded') return
   throw new Error('another call took this one over')
 }
 

@@ -1,9 +1,12 @@
 /** What the closing of a call asks of the charge store. */
 import type { CloseMove } from '../../ports/charge-store.js'
+import { sleep } from '../../ports/timeouts-and-aborts.js'
 import { chargeOf } from './balances.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 import { replayedAnswer } from './effects/record.js'
+import { untilShutdown } from './effects/settle.js'
+import { RETRY_MAX_MS, RETRY_MIN_MS } from './pending-moves.js'
 import { paymentLifeMs, retentionMs, seal } from './stored-answers.js'
 
 /** A call that settled has stored its answer. A call that a window covered stores it in its close, and so does an ended stream. */
@@ -36,4 +39,22 @@ function keptMs(deps: ChargeDeps, call: Call, answerName: string | undefined): n
   const isUndelivered =
     read !== undefined && (answerName !== undefined || (key === undefined && call.request.caller.gone()))
   return isUndelivered ? Math.max(ms, paymentLifeMs(read)) : ms
+}
+
+/** Asks the store until it answers. @throws its last error, where the server stops or the time is over */
+export async function untilAnswered<T>(
+  { clock, stop }: ChargeDeps,
+  ask: () => Promise<T>,
+  onFailed: (cause: unknown) => void,
+  untilMs = Number.POSITIVE_INFINITY,
+): Promise<T> {
+  for (let pauseMs = RETRY_MIN_MS; ; pauseMs = Math.min(2 * pauseMs, RETRY_MAX_MS)) {
+    try {
+      return await ask()
+    } catch (cause) {
+      onFailed(cause)
+      if (stop.cutting() || clock.monotonic() + pauseMs >= untilMs) throw cause
+    }
+    await untilShutdown(stop, sleep(clock, pauseMs), undefined)
+  }
 }

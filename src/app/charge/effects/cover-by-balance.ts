@@ -7,10 +7,7 @@ import { takeCredit } from './credit.js'
 import { reserve } from './open.js'
 import { priceNow } from './price.js'
 
-/**
- * Prices the call, and reserves the price on the balance; a fixed price was reserved with the key. Where the balance does not suffice,
- * the call is quoted its price.
- */
+/** Prices the call, and reserves the price; a fixed one was reserved with the key. What the balance cannot pay for is quoted. */
 export function coverByBalance(deps: ChargeDeps, call: Call) {
   const { amount } = call.endpoint.def
   return amount === undefined ? priced(deps, call) : covered(deps, call, BigInt(amount))
@@ -30,10 +27,13 @@ function covered(deps: ChargeDeps, call: Call, amount: bigint) {
     return mapSyncOrAsync(takeCredit(deps, call, `balance ${id}`), taken =>
       taken === 'credited' ? ('covered' as const) : taken,
     )
-  call.end.refusal = isAgreed(amount, call.request.maxCharge)
-    ? left === undefined
-      ? 'This balance is unknown, or its period is over; nothing was taken'
-      : `The balance does not suffice: ${formatUsd(BigInt(left))} can be taken; nothing was taken`
-    : `The call costs ${formatUsd(amount)}, which is more than x-svc-max-charge; nothing was taken`
+  call.end.refusal = `${whyNot(call, amount, left)}; nothing was taken`
   return 'uncovered' as const
+}
+
+function whyNot({ request }: Call, amount: bigint, left: number | undefined): string {
+  if (!isAgreed(amount, request.maxCharge))
+    return `The call costs ${formatUsd(amount)}, which is more than x-svc-max-charge`
+  if (left === undefined) return 'This balance is unknown, or its period is over'
+  return `The balance does not suffice: ${formatUsd(BigInt(left))} can be taken`
 }

@@ -104,7 +104,7 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned, isOtherName: boo
     }
     case 'spent':
     case 'inUse':
-      if (!isOtherName && namesOther(call)) return hold(deps, call, true)
+      if (!isOtherName && takesOtherName(call)) return hold(deps, call, true)
       return opened.verdict === 'spent' ? 'spent' : refusedFor(deps, call, opened)
     default:
       return refusedFor(deps, call, opened)
@@ -114,7 +114,7 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned, isOtherName: boo
 const NOT_KEPT = { answer: undefined, payer: undefined, amount: '0', asset: '', window: undefined } as const
 
 /** A deploy may have turned keys on or off since: a payment was recorded under its own name then, or under the key beside it. */
-function namesOther({ holds, payment: { read, payload }, request }: Call): boolean {
+function takesOtherName({ holds, payment: { read, payload }, request }: Call): boolean {
   const wasNamed = holds.key !== undefined
   const id = payload && identifierIn(payload)
   const given = request.idempotencyKey ?? (id === 'malformed' ? undefined : id)
@@ -126,7 +126,7 @@ function replay(deps: ChargeDeps, call: Call, owned: Owned, sealed: Uint8Array, 
   const { name, isOfPayment } = owned.hold.claim!
   const replayed = unseal(sealed, owned.seals, name)
   if (replayed === undefined) {
-    if (!isOtherName && namesOther(call)) return hold(deps, call, true)
+    if (!isOtherName && takesOtherName(call)) return hold(deps, call, true)
     if (!isOfPayment && !owned.answerName) throw new Error('the answer under this key cannot be unsealed')
     if (call.payment.isProven) call.end.problem = { message: OTHER_KEY }
     return 'spent'

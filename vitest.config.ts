@@ -8,12 +8,14 @@ const MANY =
 
 /**
  * What `.ci/run` and `npm run test:all` run after the others, and `npm test` does not: chance for as long as there is time,
- * other runtimes, and what installs packages. Beside the others they would be most of a small machine's load.
+ * long searches, other runtimes, and what installs packages. Beside the others they would be most of a small machine's load.
  */
 const BEHIND = [
   'test/docs/{hosts,next,site}.test.ts',
   'test/e2e/{blackbox,chaos,strangers-cost}.test.ts',
+  'test/model/explorer.test.ts',
   'test/package/{from-source,runtimes}.test.ts',
+  'test/templates/templates.test.ts',
 ]
 
 export default defineConfig({
@@ -26,9 +28,9 @@ export default defineConfig({
     hookTimeout: 30_000,
     retry: 0,
     sequence: { sequencer: LongestFirst },
-    // vitest leaves one core to itself, which is half of a small machine. Many tests wait for processes and timers, so there is
-    // one more worker than there are cores.
-    maxWorkers: availableParallelism() + 1,
+    // vitest leaves one core to itself, which is half of a small machine. Many tests wait for processes and timers, so there are
+    // two more workers than there are cores.
+    maxWorkers: availableParallelism() + 2,
     // Where no event can be awaited. A second, which is vitest's own, is short on a busy machine.
     expect: { poll: { interval: 10, timeout: 10_000 } },
     projects: [
@@ -55,6 +57,8 @@ export default defineConfig({
         test: {
           name: 'behind',
           include: BEHIND,
+          // They play against time.
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 1 },
         },
       },

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
-import { Converter, RendererEvent } from 'typedoc'
+import { Converter, ReflectionKind, RendererEvent } from 'typedoc'
 import api from '../typedoc.config.mjs'
 import { kindsOfDocuments, llmsText, ROOT } from './documents-index.mjs'
 
@@ -14,8 +14,28 @@ const titleOf = file => TITLE.exec(readFileSync(join(ROOT, file), 'utf8'))?.[1].
 const fileByTitle = new Map([...kinds.keys()].map(file => [titleOf(file), file]))
 if (fileByTitle.size < kinds.size) throw new Error('two documents have one title, or one has none')
 
+/** Folders of the pages that exported names have. */
+const FOLDERS = new Map([
+  [ReflectionKind.Class, 'classes'],
+  [ReflectionKind.Interface, 'interfaces'],
+  [ReflectionKind.Function, 'functions'],
+  [ReflectionKind.TypeAlias, 'types'],
+  [ReflectionKind.Variable, 'variables'],
+])
+
+/** By a link into the generated Markdown, such as `index#agentoptions`: the page of that name. */
+const pages = new Map()
+
+function findPages(project) {
+  for (const { name, children } of project.getChildrenByKind(ReflectionKind.Module))
+    for (const each of children)
+      if (FOLDERS.has(each.kind))
+        pages.set(`${name}#${each.name.toLowerCase()}`, `${FOLDERS.get(each.kind)}/${name}.${each.name}.html`)
+}
+
 /** A page has its heading as its name, and stands under its heading of the index. */
 function placeDocuments({ project }) {
+  findPages(project)
   for (const page of project.documents) {
     const [first] = page.content
     page.name = TITLE.exec(first.text)[1].replaceAll('`', '')
@@ -35,10 +55,9 @@ function linked(content, file, root) {
     if (target === 'docs/README.md') parts[at] = { kind: 'text', text: `${root}index.html` }
     else if (target.startsWith('docs/api/')) {
       const name = basename(target, '.md')
-      parts[at] = {
-        kind: 'text',
-        text: name === 'README' ? `${root}modules.html` : `${root}modules/${PAGES[name]}.html#${anchor}`,
-      }
+      const page =
+        pages.get(`${name}#${anchor}`) ?? (name === 'README' ? 'modules.html' : `modules/${name}.html`)
+      parts[at] = { kind: 'text', text: `${root}${page}` }
     } else if (!target.startsWith('docs/') || (target.endsWith('.md') && !kinds.has(target))) {
       const [before, after] = [parts[at - 1], parts[at + 1]]
       before.text = before.text.replace(/!?\[((?:[^[\]]|\[[^\]]*\])*)\]\($/, '$1')
@@ -48,11 +67,6 @@ function linked(content, file, root) {
   }
   return parts
 }
-
-/** Names of the modules' pages, by the names of the generated Markdown. */
-const PAGES = Object.fromEntries(
-  ['index', 'client', 'facilitator', 'redis', 'sandbox', 'testing'].map(name => [name, name]),
-)
 
 const MARKDOWN_ONLY = /Format$|^(hide|index|table|parameters)/
 const { plugin: _plugin, out: _out, router: _router, ...shared } = api
@@ -87,6 +101,7 @@ export default {
   projectDocuments: [...kinds.keys()].map(file => join(ROOT, file)),
   searchInDocuments: true,
   out: join(ROOT, 'site'),
+  customCss: join(ROOT, 'build/site.css'),
   groupOrder: [...new Set(kinds.values()), 'Modules', ...shared.groupOrder],
   highlightLanguages: ['ts', 'js', 'sh', 'json', 'yaml', 'lua', 'python', 'mermaid'],
   navigation: { includeGroups: true },

@@ -42,21 +42,18 @@ function read(file: string | number): string {
 type Pair = readonly [name: string, value: string]
 type Pairs = readonly Pair[]
 
-/** One more `Name: value`. */
 function headerArgument(text: string, before: Pairs = []): Pairs {
   const colon = text.indexOf(':')
   if (colon < 1) throw new InvalidArgumentError("It is 'Name: value'.")
   return [...before, [text.slice(0, colon).trim(), text.slice(colon + 1).trim()]]
 }
 
-/** One more `name=value` of a query. */
 function queryArgument(text: string, before: Pairs = []): Pairs {
   const equals = text.indexOf('=')
   if (equals < 1) throw new InvalidArgumentError('It is name=value.')
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]]
 }
 
-/** The URL with these added to its query. The SDK refuses what is no URL. */
 export function withQuery(url: string, query: Pairs = []): string {
   if (query.length === 0 || !URL.canParse(url)) return url
   const target = new URL(url)
@@ -79,7 +76,6 @@ export interface RequestFlags {
   readonly header?: Pairs
 }
 
-/** The options of a command that says what is sent to an endpoint. */
 export function withRequestOptions(command: Command, body: string): Command {
   return command
     .option('--body <json>', `${body}: JSON, @file, or - for standard input`, jsonArgument)
@@ -92,50 +88,43 @@ export const WALLET_OPTION = [
   'the file with the 25 words, which only you can use (mode 0600; default: the words in SVC_MNEMONIC)',
 ] as const
 
-export function urlArgument(text: string): string {
-  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return text
-  throw new InvalidArgumentError('It is an http(s) URL.')
-}
+/** Reads an argument; where `read` answers nothing, Commander says what it has to be. */
+const argument =
+  <T>(says: string, read: (text: string) => T | false | undefined) =>
+  (text: string): T => {
+    const value = read(text)
+    if (value !== undefined && value !== false) return value
+    throw new InvalidArgumentError(says)
+  }
 
-export function txIdArgument(text: string): string {
-  if (/^[A-Z2-7]{52}$/.test(text)) return text
-  throw new InvalidArgumentError('It is 52 of A-Z and 2-7.')
-}
-
-export function roundArgument(text: string): bigint {
-  if (/^\d{1,19}$/.test(text)) return BigInt(text)
-  throw new InvalidArgumentError('It is the number of a round.')
-}
-
-export function portArgument(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (port <= 65_535) return port
-  throw new InvalidArgumentError('A port is 0 to 65535.')
-}
-
-export function countArgument(text: string): number {
-  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (count >= 1 && count <= 100) return count
-  throw new InvalidArgumentError('It is 1 to 100.')
-}
-
-/** Seconds, as milliseconds: up to a day. */
-export function secondsArgument(text: string): number {
+export const wholeArgument = (least: number, most: number, says = `It is ${least} to ${most}.`) =>
+  argument(says, text => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : -1
+    return value >= least && value <= most ? value : undefined
+  })
+export const portArgument = wholeArgument(0, 65_535, 'A port is 0 to 65535.')
+export const urlArgument = argument(
+  'It is an http(s) URL.',
+  text => /^https?:\/\//i.test(text) && URL.canParse(text) && text,
+)
+export const txIdArgument = argument('It is 52 of A-Z and 2-7.', text => /^[A-Z2-7]{52}$/.test(text) && text)
+export const roundArgument = argument('It is the number of a round.', text =>
+  /^\d{1,19}$/.test(text) ? BigInt(text) : undefined,
+)
+export const secondsArgument = argument('It is a number of seconds, at most 86400.', text => {
   const ms = /^\d{1,5}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1_000) : 0
-  if (ms > 0 && ms <= 86_400_000) return ms
-  throw new InvalidArgumentError('It is a number of seconds, at most 86400.')
-}
-
-export function methodArgument(text: string): string {
-  const method = text.toUpperCase()
-  if ((METHODS as readonly string[]).includes(method)) return method
-  throw new InvalidArgumentError(`It is one of ${METHODS.join(', ')}.`)
-}
+  return ms > 0 && ms <= 86_400_000 ? ms : undefined
+})
+export const methodArgument = argument(`It is one of ${METHODS.join(', ')}.`, text =>
+  METHODS.find(method => method === text.toUpperCase()),
+)
 
 /** A day or a moment, in UTC unless the text names another zone; in milliseconds since the epoch. */
-export function momentArgument(text: string): number {
-  const zoned = /T\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/.test(text) ? `${text}Z` : text
-  const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(zoned) : Number.NaN
-  if (!Number.isNaN(ms)) return ms
-  throw new InvalidArgumentError('It is a day or a moment, such as 2026-01-31 or 2026-01-31T12:00Z.')
-}
+export const momentArgument = argument(
+  'It is a day or a moment, such as 2026-01-31 or 2026-01-31T12:00Z.',
+  text => {
+    const zoned = /T\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/.test(text) ? `${text}Z` : text
+    const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(zoned) : Number.NaN
+    return Number.isNaN(ms) ? undefined : ms
+  },
+)

@@ -7,7 +7,6 @@ export interface AgentStream {
   readonly atMs: number
 }
 
-/** @throws SvcError `audit_unavailable` */
 export async function auditPageOf(
   agentUrl: string,
   part: 'runs.jsonl' | 'events',
@@ -23,13 +22,6 @@ export async function auditPageOf(
     'audit_unavailable',
     response.status,
   )
-}
-
-/** Files, and what running agents remember, as far as sources are URLs: the last calls, without payers. */
-export async function journalSources(sources: readonly string[]) {
-  const isUrl = (source: string) => /^https?:\/\//.test(source)
-  const pages = await Promise.all(sources.filter(isUrl).map(url => auditPageOf(url, 'runs.jsonl')))
-  return { files: sources.filter(source => !isUrl(source)), remembered: pages.map(({ body }) => body) }
 }
 
 async function answerOf(url: string, signal: AbortSignal | undefined): Promise<Response> {

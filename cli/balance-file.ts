@@ -9,7 +9,6 @@ import { SvcError } from '../src/domain/index.js'
 const LOCK_TRIES = 100
 const LOCK_PAUSE_MS = 20
 
-/** @param spend counts what this process spends */
 export function balanceFile(spend: SpendLedger): SpendLedger {
   const path = process.env.SVC_BALANCES || join(homedir(), '.svc', 'balances.json')
   return Object.assign(spend, {

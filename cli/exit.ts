@@ -2,15 +2,11 @@
 import { CommanderError } from 'commander'
 import { isAfterPayment } from '../src/app/client/index.js'
 import { isRecord, SvcError } from '../src/domain/index.js'
+import { exitOf } from './error-codes.js'
 import { hasResult, json, note, print, printable } from './output.js'
 import { systemError } from './system-error.js'
 
-export const EXIT = {
-  failed: 1,
-  usage: 2,
-  refused: 3,
-  charged: 4,
-} as const
+export const EXIT = { failed: 1, usage: 2, refused: 3, charged: 4 } as const
 
 export const EXIT_HELP = `
 Exit codes:
@@ -20,42 +16,7 @@ Exit codes:
   3  refused to pay: too dear, or a quote that cannot be read or paid
   4  failed after a payment was sent: it was charged, or can be until its last round`
 
-const USAGE_CODES: ReadonlySet<string> = new Set([
-  'directory_not_empty',
-  'empty_journal',
-  'entry_not_found',
-  'file_exists',
-  'file_unusable',
-  'invalid_address',
-  'invalid_fault',
-  'invalid_key',
-  'invalid_network',
-  'invalid_options',
-  'invalid_price',
-  'invalid_request',
-  'invalid_sandbox',
-  'invalid_subscription',
-  'invalid_url',
-  'mixed_journal',
-  'not_confirmed',
-  'no_signer',
-  'sponsor_file_unusable',
-  'typescript_unsupported',
-  'wallet_file_unusable',
-])
-const REFUSED_CODES: ReadonlySet<string> = new Set([
-  'balance_required',
-  'daily_cap_reached',
-  'price_above_max',
-  'resource_elsewhere',
-  'subscription_refused',
-  'unreadable_quote',
-])
-
-/**
- * Prints the error: for people on stderr, and with `--json` for programs on stdout too, where a report does not say it already.
- * Returns the exit code.
- */
+/** With `--json` for programs on stdout too, where a report does not say it already. Returns the exit code. */
 export function report(error: unknown, asJson: boolean): number {
   // Help and version are not errors, and are printed already.
   if (error instanceof CommanderError && error.exitCode === 0) return 0
@@ -96,14 +57,12 @@ function told(error: unknown): Told {
 
 function exitCodeOf(error: SvcError): number {
   const { code, detail } = error
-  // Whatever a seller says, only the chain ends a payment that was signed and sent. An opt-in costs a fee.
-  if (isAfterPayment(error) || code === 'optin_unknown') return EXIT.charged
+  // Whatever a seller says, only the chain ends a payment that was signed and sent.
+  if (isAfterPayment(error)) return EXIT.charged
   if (isRecord(detail) && detail.charged === 'maybe') return EXIT.charged
-  if (USAGE_CODES.has(code)) return EXIT.usage
-  return REFUSED_CODES.has(code) ? EXIT.refused : EXIT.failed
+  return exitOf(code)
 }
 
-/** Resolves when somebody asks this process to end. */
 export function signalled(): Promise<void> {
   return new Promise(resolve => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())

@@ -6,10 +6,7 @@ import { EXIT_HELP, report } from './exit.js'
 import { watchOutput } from './output.js'
 import { packageFacts } from './package.js'
 
-/**
- * The commands in the order of the help. Each is loaded when it is named, so that a command loads only its own needs.
- * The help loads them all.
- */
+/** In the order of the help. Each is loaded when it is named, so that a command loads only its own needs. */
 const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void>>> = {
   init: async () => (await import('./commands/init.js')).initCommand,
   dev: async () => (await import('./commands/dev.js')).devCommand,
@@ -31,6 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   machines: async () => (await import('./commands/machines.js')).machinesCommand,
   audit: async () => (await import('./commands/audit.js')).auditCommand,
   refunds: async () => (await import('./commands/refunds.js')).refundsCommand,
+  explain: async () => (await import('./commands/explain.js')).explainCommand,
   // The last: it completes what it finds.
   completion: async () => (await import('./commands/completion.js')).completionCommand,
 }
@@ -66,7 +64,6 @@ for (const load of commandsFor(process.argv[2])) (await load())(program)
 
 watchOutput()
 
-/** @throws CommanderError */
 function checkSandbox(): void {
   const { SVC_SANDBOX: url } = process.env
   if (url && !/^https?:\/\//i.test(url))

@@ -1,9 +1,7 @@
-/**
- * Prints the commands' output. Text from other parties is data: its control characters are made visible before it
- * reaches a terminal.
- */
+/** Text from other parties is data: its control characters are made visible before it reaches a terminal. */
 import { styleText } from 'node:util'
-import { SvcError } from '../src/domain/index.js'
+import type { StreamCost } from '../src/client.js'
+import { formatUsd, SvcError } from '../src/domain/index.js'
 import { indented } from './shown-json.js'
 
 /** Control characters, and the marks that change the direction of text. */
@@ -19,24 +17,19 @@ export function printable(text: unknown): string {
   )
 }
 
-/**
- * JSON itself escapes the first set of control characters (C0). This escapes the others, and keeps the same JSON value. Integers of
- * 64 bits become strings: a JSON number is not exact enough for money.
- */
+/** Escapes the control characters that JSON does not. Integers of 64 bits become strings: a JSON number is not exact enough for money. */
 export function json(value: unknown, layout: 'line' | 'indented' = 'line'): string {
   const digits = (_: string, part: unknown) => (typeof part === 'bigint' ? String(part) : part)
   const text = JSON.stringify(value, digits) ?? 'null'
   return withoutControls(layout === 'line' ? text : indented(text))
 }
 
-/** The same text, with its control characters made visible. */
 export function withoutControls(text: string): string {
   return text.replace(CONTROLS_BUT_LAYOUT, escaped)
 }
 
 let isResultBegun = false
 
-/** Whether a part of a result is on stdout, or was to be. */
 export function hasResult(): boolean {
   return isResultBegun
 }
@@ -50,11 +43,7 @@ export function writeResult(result: string | Uint8Array): boolean {
 /** Whether a command waits for its writes, and tells of those that fail itself. */
 let isAwaited = false
 
-/**
- * Writes, and waits until it is written: a slow reader slows the writer, and what was paid for is not lost without a word.
- *
- * @throws SvcError `output_unwritable`
- */
+/** Waits until it is written: a slow reader slows the writer, and what was paid for is not lost without a word. */
 export async function written(
   result: string | Uint8Array,
   stream: NodeJS.WriteStream = process.stdout,
@@ -72,10 +61,7 @@ export async function written(
   }
 }
 
-/**
- * Listens for writes that fail. That the reader of stdout stops early (`svc manifest … | head`) is an error only for a command that
- * waits for its writes. Nobody can be told that stderr fails.
- */
+/** A reader of stdout that stops early (`svc manifest … | head`) is an error only for a command that waits for its writes. */
 export function watchOutput(): void {
   process.stderr.on('error', () => {})
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -87,12 +73,10 @@ export function watchOutput(): void {
   })
 }
 
-/** Prints results on stdout. */
 export function print(...lines: readonly string[]): void {
   writeResult(`${lines.join('\n')}\n`)
 }
 
-/** Prints everything except the result, on stderr. */
 export function note(...lines: readonly string[]): void {
   try {
     if (lines.length > 0) process.stderr.write(`${lines.join('\n')}\n`)
@@ -110,11 +94,21 @@ export function styled(
   return styleText(style, text, { stream })
 }
 
+export function balanceRows({ charged, left }: StreamCost): [name: string, value: string | undefined][] {
+  const shown = (units: string | undefined) => units && formatUsd(BigInt(units))
+  return charged === undefined
+    ? []
+    : [
+        ['from the balance', shown(charged)],
+        ['left', shown(left)],
+      ]
+}
+
 /** Names and values in two columns; omits entries without a value. */
 export function columns(entries: readonly (readonly [name: string, value: string | undefined])[]): string[] {
   const width = Math.max(...entries.map(([name]) => name.length))
   return entries.flatMap(([name, value]) =>
-    value === undefined ? [] : `${name.padEnd(width)}  ${printable(value)}`,
+    value === undefined || value === '' ? [] : `${name.padEnd(width)}  ${printable(value)}`,
   )
 }
 

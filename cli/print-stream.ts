@@ -3,7 +3,7 @@ import type { EventSourceMessage } from 'eventsource-parser'
 import { isJson, mediaTypeOf, messagesIn, type ShownWindow } from '../src/app/client/index.js'
 import type { StreamResult } from '../src/client.js'
 import { jsonIn, SvcError } from '../src/domain/index.js'
-import { json, shownText, withoutControls, written } from './output.js'
+import { balanceRows, columns, json, note, shownText, withoutControls, written } from './output.js'
 import { type BytesSink, base64Of, bytesSink } from './print-answer.js'
 import { onOneLine } from './shown-json.js'
 
@@ -13,22 +13,15 @@ export async function printStream(
   subscription: ShownWindow | undefined,
   asJson: boolean,
 ): Promise<void> {
-  const { status, payment, charged, left, attempts, replayed, sentTxId, warnings } = result
+  const { status, payment, attempts, replayed, sentTxId, warnings } = result
   const sink = bytesSink(mediaTypeOf(result))
   const last = async (complete: boolean) => {
-    const head = {
-      status,
-      payment,
-      charged,
-      left,
-      attempts,
-      replayed,
-      sentTxId,
-      warnings,
-      subscription,
-      complete,
-    }
-    if (asJson) await written(`${json(head)}\n`)
+    // The answer is not withheld where its cost is not told.
+    const { charged, left } = await result.cost().catch(() => result)
+    const paid = { status, payment, charged, left, attempts, replayed, sentTxId }
+    if (asJson) await written(`${json({ ...paid, warnings, subscription, complete })}\n`)
+    else if (result.charged === undefined && charged !== undefined)
+      note(...columns(balanceRows({ charged, left })))
   }
   try {
     for await (const piece of piecesOf(result)) {

@@ -37,10 +37,9 @@ export async function projectFrom(template: Template, place: string): Promise<Pr
   await mkdir(folder, { recursive: true })
   await cp(join(PACKAGE_FOLDER, 'templates', template), folder, { recursive: true, filter: isSource })
   await rename(join(folder, GITIGNORE), join(folder, `.${GITIGNORE}`))
-  for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
+  for (const file of await readdir(folder, { recursive: true, withFileTypes: true }))
     if (file.isFile())
       await rewrite(join(file.parentPath, file.name), text => text.replaceAll(TEMPLATE_NAME, name))
-  }
   const sdk = await sdkFor(folder)
   await rewrite(join(folder, 'package.json'), manifest => fitting(manifest, runsTypeScript, sdk))
   return { name, folder, template, runsTypeScript }

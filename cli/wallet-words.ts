@@ -13,11 +13,7 @@ const FILE_BYTES_MAX = 4_096
 /** Reading, writing or running by the group or by others. */
 const OTHERS = 0o077
 
-/**
- * `undefined` where no wallet is named.
- *
- * @throws SvcError `wallet_file_unusable`
- */
+/** `undefined` where no wallet is named. @throws SvcError `wallet_file_unusable` */
 export async function walletWords(file: string | undefined): Promise<string | undefined> {
   const words = taken('SVC_MNEMONIC')
   return file === undefined ? words : wordsInFile(file, 'wallet_file_unusable')

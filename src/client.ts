@@ -31,6 +31,7 @@ export type {
   CallPayment,
   CallResult,
   QuoteResult,
+  StreamCost,
   SubscribeResult,
   TopUpResult,
   Warning,
@@ -77,7 +78,7 @@ export type {
   SpendLedger,
   SpendPayment,
 } from './ports/spend-ledger.js'
-export { type AlgodRegistryOptions, algodRegistry } from './registry/agent-registry-over-algod.js'
+export { type AlgodRegistryOptions, algodRegistry } from './registry/algorand-registry.js'
 export {
   type AgentVerdict,
   type AskedRegistry,

@@ -1,8 +1,4 @@
-/**
- * A facilitator of one's own: settles payments over one's own node, and pays their fees.
- *
- * @packageDocumentation
- */
+/** A facilitator of one's own: settles payments over one's own node, and pays their fees. @packageDocumentation */
 
 export { createFacilitator } from './facilitator/create-facilitator.js'
 export { type FacilitatorAppOptions, facilitatorApp } from './facilitator/facilitator-app.js'
@@ -15,4 +11,4 @@ export type {
   SettleAnswer,
   SupportedAnswer,
   VerifyAnswer,
-} from './ports/protocol-facilitator.js'
+} from './ports/facilitator.js'

@@ -1,8 +1,4 @@
-/**
- * Everything to define, serve and describe an agent. What pays one is passed on from `@svc/sdk/client`.
- *
- * @packageDocumentation
- */
+/** Everything to define, serve and describe an agent. What pays one is passed on from `@svc/sdk/client`. @packageDocumentation */
 
 export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
@@ -23,7 +19,7 @@ export type {
   Stores,
 } from './app/server/server-options.js'
 // Define and serve
-export type { SettlementMessage } from './audit/webhook/settlement-message.js'
+export type { SettlementMessage } from './audit/webhook/settlement-webhook.js'
 // Call and pay
 export * from './client.js'
 export type { AgentDef, AgentOptions } from './domain/agent.js'
@@ -93,7 +89,6 @@ export type {
   SellMove,
   UnitsChargeStore,
   UnitsCounted,
-  UnitsLeft,
   UnitsTaken,
 } from './ports/charge-store.js'
 export type { Cancel, Clock } from './ports/clock.js'

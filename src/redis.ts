@@ -1,8 +1,4 @@
-/**
- * What replicas of one agent share, and what payers of one budget share.
- *
- * @packageDocumentation
- */
+/** What replicas of one agent share, and what payers of one budget share. @packageDocumentation */
 export type { RedisClient } from './adapters/redis/connection.js'
 export {
   type RedisHealth,

@@ -1,8 +1,4 @@
-/**
- * Paid calls without a network: for tests and for first steps.
- *
- * @packageDocumentation
- */
+/** Paid calls without a network: for tests and for first steps. @packageDocumentation */
 
 export type { SandboxRegistry } from './sandbox/agent-registry.js'
 export type { Fault, FaultName, FaultOptions, Faults, Stage } from './sandbox/faults.js'

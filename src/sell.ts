@@ -1,23 +1,35 @@
 /** Sells servers that run already, for `svc sell`: one agent after another, as its terms change, over the same stores. */
 
-import { memoryChargeStore } from './adapters/memory/charge-store.js'
+import { Readable } from 'node:stream'
+import type { NodeRequest } from './adapters/http/koa-request.js'
+import { forwardable } from './adapters/http/paid-route.js'
+import { rootOf } from './adapters/http/read-request.js'
+import { type HostRequest, HttpError, type PassedRoute, type Reply } from './adapters/http/route.js'
 import { memoryCounters } from './adapters/memory/counters.js'
 import { memoryRuns } from './adapters/memory/recent-runs.js'
-import { memorySubscriptions } from './adapters/memory/subscriptions.js'
-import { memoryTasks } from './adapters/memory/task-store.js'
 import { ajvValidator } from './adapters/validation/ajv.js'
+import { ownerOf } from './app/charge/owners.js'
+import { defineAgent, defineEndpoint } from './app/define-agent.js'
+import { forwarder } from './app/forward.js'
 import { handlerParts } from './app/server/create-handler.js'
 import type { Audit, BesideTheCore } from './app/server/server-environment.js'
 import type { ServeOptions } from './app/server/server-options.js'
 import { settingsOf } from './app/server/settings-from-options.js'
-import type { JSONSchema } from './domain/endpoint.js'
+import type { AgentDef, AgentOptions } from './domain/agent.js'
+import {
+  type EndpointDef,
+  type EndpointOptions,
+  type JSONSchema,
+  TIMEOUT_DEFAULT_MS,
+} from './domain/endpoint.js'
+import { firstName } from './domain/endpoint-options.js'
 import { SvcError } from './domain/errors.js'
+import type { StreamSource } from './domain/handler-answer.js'
 import { jsonIn } from './domain/json.js'
-import { letThrough } from './sell/free-routes.js'
-import { soldBy, type Terms } from './sell/terms.js'
+import { checkedMethods, checkedPath, type Method, routeName, type Target } from './domain/path-pattern.js'
+import { upstreamUrl } from './domain/upstream.js'
+import { systemClock } from './ports/clock.js'
 import { BESIDE, listening, type SvcServer } from './serve.js'
-
-export type { RouteTerms, Terms } from './sell/terms.js'
 
 /** @throws SvcError `invalid_options` for what is no JSON, and for what its schema does not describe */
 export function checkedTerms(text: string, schema: object, file: string): Terms {
@@ -43,72 +55,166 @@ export interface Sold extends SvcServer {
 
 /** @throws SvcError `invalid_options`, and an agent's, an endpoint's and a server's codes */
 export function sell(terms: Terms, options: ServeOptions): Sold {
-  // With stores of its own, each agent would take one payment once.
-  const stores = {
-    charges: memoryChargeStore(),
-    subscriptions: memorySubscriptions(),
-    rateLimit: memoryCounters(),
-    credit: memoryCounters(),
-    tasks: memoryTasks(),
-    runs: memoryRuns(100),
-    ...options.stores,
-  }
+  const stores = { rateLimit: memoryCounters(), runs: memoryRuns(100), ...options.stores }
+  // One journal and one page for all of them.
   let audit: Audit | undefined
-  let isLast = false
   const beside: BesideTheCore = {
     ...BESIDE,
     audit(settings) {
-      const isFirst = audit === undefined
       audit ??= BESIDE.audit(settings)
-      const { openJournal, close } = audit
-      return {
-        ...audit,
-        openJournal: () => isFirst && openJournal(),
-        endStreams() {},
-        close: async () => isLast && close(),
-      }
+      return { ...audit, openJournal() {}, endStreams() {}, close: async () => {} }
     },
   }
-  const opened = ({ agent, free }: ReturnType<typeof soldBy>) => {
+  const read = (given: Terms) => {
+    const { agent, free } = soldBy(given)
     const settings = settingsOf(agent, { ...options, stores })
-    const parts = handlerParts(settings, beside)
-    return {
-      settings,
-      ...parts,
-      free: letThrough(free, agent.endpoints, parts.routes),
-    }
+    const { handle, formerly, payTo, endpoints } = agent
+    const owner = ownerOf(settings.network, payTo, firstName(handle, formerly)).agent
+    return { settings, free, owner, names: endpoints.map(({ name }) => name) }
   }
-  const first = soldBy(terms)
-  const names = new Set(first.agent.endpoints.map(({ name }) => name))
+  const opened = ({ settings, free }: ReturnType<typeof read>) => ({
+    settings,
+    ...handlerParts(settings, { ...beside, passed: free }),
+  })
+  const first = read(terms)
   let now = opened(first)
-  const ending = new Set<Promise<unknown>>()
+  audit!.openJournal()
+  /** Those of earlier terms, while calls that began with them are at work. */
+  const earlier = new Set<typeof now>()
   const server = listening(
     {
       ...now,
-      node: (req, res) => now.free(req as never, res as never) || now.node(req, res),
-      shutdown: (reason, endConnections) =>
-        now.shutdown(reason, async report => {
-          await Promise.all(ending)
-          isLast = true
-          audit?.endStreams()
+      node: (req, res) => now.node(req, res),
+      shutdown(reason, endConnections) {
+        const ended = [...earlier].map(each => each.shutdown(reason))
+        return now.shutdown(reason, async report => {
+          await Promise.all(ended)
+          audit!.endStreams()
           await endConnections?.(report)
-        }),
+          await audit!.close()
+        })
+      },
     },
     options,
   )
   return Object.assign(server, {
     reload(changed: Terms) {
-      const sold = soldBy(changed)
-      const added = sold.agent.endpoints.find(({ name }) => !names.has(name))
-      if (added !== undefined && options.journal !== undefined)
-        throw new SvcError(
-          `The journal says what is sold, and '${added.name}' is new: start svc sell anew`,
-          'invalid_options',
+      const next = read(changed)
+      const refuse = (why: string): never => {
+        throw new SvcError(`${why}: start svc sell anew`, 'invalid_options')
+      }
+      if (next.owner !== first.owner)
+        refuse(
+          'These terms are of another seller (payTo, network, handle), and what was bought stays with this one',
         )
+      const added = next.names.find(name => !first.names.includes(name))
+      if (added !== undefined && options.journal !== undefined)
+        refuse(`The journal says what is sold, and '${added}' is new`)
       const before = now
-      now = opened(sold)
-      const closing: Promise<unknown> = before.shutdown('other terms').finally(() => ending.delete(closing))
-      ending.add(closing)
+      now = opened(next)
+      earlier.add(before)
+      // Only the end of the process cuts what was paid for.
+      void before.empty().then(async () => {
+        await before.shutdown('other terms')
+        earlier.delete(before)
+      })
     },
   })
+}
+
+/** What is sold, and what is let through. */
+export interface Terms extends Omit<AgentOptions, 'endpoints'> {
+  /** Of all routes that name none of their own. */
+  readonly upstream?: string
+  readonly routes: readonly RouteTerms[]
+}
+
+/** `POST /v1/*`, and what a call costs; or that it is free. */
+export interface RouteTerms
+  extends Partial<Omit<EndpointOptions, 'handler' | 'path' | 'methods' | 'method'>> {
+  readonly route: string
+  readonly free?: boolean
+}
+
+/** @throws SvcError `invalid_options`, and an agent's and an endpoint's codes */
+function soldBy({ upstream: common, routes, ...about }: Terms) {
+  const free: PassedRoute[] = []
+  const endpoints: EndpointDef[] = []
+  for (const { route, free: isFree, ...terms } of routes) {
+    const refuse = (why: string): never => {
+      throw new SvcError(`The route '${route}': ${why}`, 'invalid_options')
+    }
+    const [, given = '', pattern = ''] =
+      /^([A-Za-z,]+) +(\/\S*)$/.exec(route) ?? refuse("it is METHOD /path, such as 'POST /v1/*'")
+    const path = checkedPath(pattern.replace(/\/\*$/, '/*rest'), refuse)
+    const methods = checkedMethods({ methods: given.toUpperCase().split(',') as Method[] }, refuse)
+    const {
+      upstream = common ?? refuse('it has no upstream'),
+      name = routeName(methods, path.replace('/*rest', '/any')),
+    } = terms
+    if (isFree !== true) endpoints.push(defineEndpoint({ ...terms, name, path, methods, upstream } as never))
+    else if (Object.keys(terms).some(term => term !== 'upstream')) refuse('what is free has no terms')
+    else {
+      const send = forwarder(upstreamUrl(upstream, refuse))
+      const at = (target: Target) => ({
+        headers: [],
+        isPassed: true,
+        handle: (request: HostRequest) => passed(send, request, target),
+      })
+      free.push({ name, path, method: methods[0]!, methods, at })
+    }
+  }
+  if (endpoints.length === 0)
+    throw new SvcError("Nothing has a price: give --price 'POST /v1/*=$0.01'", 'invalid_options')
+  return { agent: defineAgent({ ...about, endpoints }) as AgentDef, free }
+}
+
+/** Bodies pass as they come, in both directions: the server's own limits count for them. */
+async function passed(
+  send: ReturnType<typeof forwarder>,
+  request: HostRequest,
+  target: Target,
+): Promise<Reply> {
+  forwardable(request, target)
+  const { method, carriesBody, caller } = request
+  // A server may answer before it has read the body: the connection has to carry that answer.
+  const body = carriesBody ? (request as NodeRequest).req.iterator({ destroyOnReturn: false }) : null
+  let isLate = false
+  let stopTimer = () => {}
+  try {
+    const { answer, source } = await send({
+      method,
+      target: request.target,
+      headers: request.headers,
+      body,
+      baseUrl: rootOf(request),
+      clientAddress: request.address,
+      onGone(cancel) {
+        caller.onGone(cancel)
+        stopTimer = systemClock.after(TIMEOUT_DEFAULT_MS, () => {
+          isLate = true
+          cancel()
+        })
+      },
+    })
+    const cookies = answer.cookies?.flatMap(cookie => ['set-cookie', cookie]) ?? []
+    const headers = [...Object.entries(answer.headers).flat(), ...cookies]
+    // The answer to a HEAD says nothing of a length that nobody counted.
+    const chunks = source ? chunksOf(source) : method === 'HEAD' && Readable.from([])
+    return { status: answer.status, headers, body: chunks ? { chunks } : answer.body }
+  } catch (cause) {
+    if (isLate) throw new HttpError(504, 'handler_timeout', 'The server behind this one took too long.')
+    if (cause instanceof SvcError) throw new HttpError(cause.status!, cause.code, cause.message)
+    throw cause
+  } finally {
+    stopTimer()
+  }
+}
+
+async function* chunksOf(source: StreamSource) {
+  try {
+    for (let next = await source.next(); !next.done; next = await source.next()) yield next.bytes!
+  } finally {
+    source.end()
+  }
 }

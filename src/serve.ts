@@ -1,9 +1,7 @@
-/**
- * Turns an agent and options into a handler, a Koa app, or a listening server that can stop. Here the core meets the rooms beside it.
- */
+/** @ts-ignore: for who compiles without the optional peer @types/koa */
+
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-/** @ts-ignore: for who compiles without the optional peer @types/koa */
 import type Koa from 'koa'
 import { endingInOneLine } from '#platform'
 import { answerUnparsableRequests } from './adapters/http/koa-app.js'
@@ -13,20 +11,19 @@ import { type AgentHandler, handlerParts } from './app/server/create-handler.js'
 import type { ShutdownReport } from './app/server/drain.js'
 import type { Gate } from './app/server/gate.js'
 import type { BesideTheCore } from './app/server/server-environment.js'
-import type { ServerOptions } from './app/server/server-options.js'
 import {
   type HandlerOptions,
   listeningOf,
   type Ready,
   type ServeOptions,
+  type ServerOptions,
 } from './app/server/server-options.js'
 import { settingsOf } from './app/server/settings-from-options.js'
 import { auditOf } from './audit/call-observers.js'
 import type { AgentDef, AgentOptions } from './domain/agent.js'
 import { SvcError } from './domain/errors.js'
-import { systemClock } from './ports/clock.js'
-import { every } from './ports/timeouts-and-aborts.js'
-import { registryOf } from './registry/agent-registry-over-algod.js'
+import { every, systemClock } from './ports/clock.js'
+import { registryOf } from './registry/algorand-registry.js'
 
 export const BESIDE: BesideTheCore = { audit: auditOf, registry: registryOf }
 
@@ -138,7 +135,11 @@ export function listening(
   server.on('error', function failed(cause: NodeJS.ErrnoException) {
     if (cause.code === 'EADDRINUSE' && mayMove(options) && chosen++ < port + PORTS_TRIED)
       server.listen(chosen, host)
-    else if (server.listenerCount('error') === 1) throw endingInOneLine(cause, failed)
+    else if (server.listenerCount('error') === 1) {
+      if (cause.code === 'EADDRINUSE')
+        cause.message = `Port ${port} is in use: name another (PORT, or the option port)`
+      throw endingInOneLine(cause, failed)
+    }
   })
   server.listen(port, host, () => {
     if (chosen !== port) settings.warn(`Port ${port} is in use: listening on ${chosen}`)

@@ -15,23 +15,23 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 31_433, // 23,000
-  'files of the core': 265, // 270
-  'lines of src and cli': 53_433, // 40,000
+  'lines of the core': 30_850, // 23,000
+  'files of the core': 256, // 270
+  'lines of src and cli': 51_990, // 40,000
   'lines of agents, templates and create': 2_204,
-  'files of src/ports': 22, // 18
+  'files of src/ports': 18, // 18
   'states of a charge': 16,
   'ends of a charge': 26,
   'arrows of a charge': 97,
   // `clientAddress` is one of them, which `serve` alone does not have.
   'options of a server': 33,
   'options of a server at all levels': 90,
-  'files that a paid request reaches': 72, // 80
+  'files that a paid request reaches': 74, // 80
   'inner files of src that cli imports': 12, // 12
   'dependencies of the charge': 15, // 16
   'fields and parts of the call record': 16, // 24
   'fields of the call record, those of its parts counted': 39, // 24
-  'inner files of src that the simulation imports': 53, // 25
+  'inner files of src that the simulation imports': 3, // 25
 } satisfies Record<string, number>
 
 /** Files over `LINES_MAX`, each with the reason why it is not two. */
@@ -76,7 +76,7 @@ const LAYERS = [
   ...['src/domain/', 'src/ports/', 'src/adapters/', 'src/app/'],
   // The rooms beside the core.
   ...['src/registry/', 'src/facilitator/', 'src/audit/', 'src/sandbox/', 'src/testing/'],
-  ...['src/wallet/', 'src/checks/', 'src/localnet/', 'src/trigger/', 'src/mcp-bridge/', 'src/sell/'],
+  ...['src/wallet/', 'src/checks/', 'src/localnet/', 'src/trigger/', 'src/mcp-bridge/'],
   ...['src/', 'cli/', 'agents/'],
 ]
 
@@ -186,6 +186,19 @@ describe('source', () => {
     const users = written.filter(({ text }) => machine.test(withoutComments(text))).map(({ path }) => path)
     expect(users).toEqual(expect.arrayContaining(ADAPTERS_OF_THE_MACHINE))
     expect(users.filter(path => !ADAPTERS_OF_THE_MACHINE.includes(path))).toEqual([])
+  })
+
+  it('assigns no function literal to a property, which would keep whole calls in memory', () => {
+    // V8 makes `object.name = () => …` in the old generation. There it lies until the next full collection, and with it all that it can
+    // reach: a fifth of what calls in a window left behind, and a third of their CPU. By way of a variable it is made young.
+    const assigned =
+      /[\w)\]]\.#?\w+ (?:\?\?|\|\|)?= (?:async )?(?:function\b|\w+ =>|\((?:[^()]|\([^()]*\))*\)(?:: [^=]+)? =>)/
+    const found = under('src/')
+      .filter(({ text }) => assigned.test(withoutComments(text)))
+      .map(({ path }) => path)
+    // Scripts for browsers, and what stands in for Node there.
+    const inBrowsers = /^src\/(adapters\/(http\/html-document|platform\/browser)\.ts|audit\/page\/)/
+    expect(found.filter(path => !inBrowsers.test(path))).toEqual([])
   })
 
   it('has no file that is named after nothing', () => {

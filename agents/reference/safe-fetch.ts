@@ -8,8 +8,7 @@ import {
   guardedConnector,
   NotPublic,
 } from '../../src/adapters/outbound/guarded-fetch.js'
-import { systemClock } from '../../src/ports/clock.js'
-import { deadline } from '../../src/ports/timeouts-and-aborts.js'
+import { deadline, systemClock } from '../../src/ports/clock.js'
 
 export interface SafeFetchOptions extends Partial<ConnectorOptions> {
   /** The time limit of the whole call, redirects and bodies included. @default 10000 */

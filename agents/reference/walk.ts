@@ -1,5 +1,5 @@
 /** One paid call, told step by step from what went over the wire, what the ledger holds and what the machine says. */
-import { decodeMember } from '../../src/adapters/algorand/decode-transaction.js'
+import { decodeMember } from '../../src/adapters/algorand/encoded-transactions.js'
 import { formatUsd } from '../../src/domain/money.js'
 import {
   decodeHeader,

@@ -1,54 +1,30 @@
-/**
- * `svc audit`: compares journals of calls with the chain and with the machine. Exit code 1 if anything differs, is
- * lost or unreadable.
- */
+/** `svc audit`: compares journals of calls with the chain and with the machine. */
 import { type Command, Option } from 'commander'
 import {
   DAY_COLUMNS,
   type Difference,
   dayRow,
   FINDINGS,
-  openBooks,
   PAYMENT_COLUMNS,
   paymentRow,
   type ReconciliationReport,
+  sumsOfBalances,
 } from '../../src/audit/index.js'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
-import { momentArgument, urlArgument } from '../arguments.js'
-import { journalSources } from '../audit-page-of.js'
-import {
-  JOURNAL_INDEXER_OPTION,
-  JOURNAL_NETWORK_OPTION,
-  type JournalRemoteFlags,
-  journalRemotes,
-} from '../networks.js'
+import { urlArgument } from '../arguments.js'
+import { booksOf, type JournalFlags, withJournals } from '../journals.js'
 import { columns, json, note, print, printable } from '../output.js'
 
-interface AuditFlags extends JournalRemoteFlags {
+interface AuditFlags extends JournalFlags {
   readonly csv?: boolean
   readonly daily?: boolean
-  readonly from?: number
-  readonly to?: number
-  readonly json?: boolean
 }
 
 export function auditCommand(program: Command): void {
-  program
-    .command('audit')
-    .description('hold journals of calls against the chain and against the machine')
-    .argument(
-      '<journals...>',
-      'the files that serve({ journal }) writes, one of each replica, or the URL of an agent with serve({ audit })',
-    )
-    .option(...JOURNAL_NETWORK_OPTION)
-    .option(...JOURNAL_INDEXER_OPTION)
+  withJournals(
+    program.command('audit').description('hold journals of calls against the chain and against the machine'),
+  )
     .option('--algod <url>', 'a node, asked where the indexer is behind (default: likewise)', urlArgument)
-    .option(
-      '--from <moment>',
-      'from this moment, such as 2026-01-31 (default: when the journal was begun)',
-      momentArgument,
-    )
-    .option('--to <moment>', 'up to this moment (default: a minute ago)', momentArgument)
     .option('--csv', 'print each payment as CSV, for accountants; all else goes to stderr')
     .addOption(
       new Option(
@@ -74,11 +50,7 @@ Examples:
 }
 
 async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<void> {
-  const books = await openBooks({
-    ...(await journalSources(sources)),
-    remotes: network => journalRemotes(network, flags),
-    period: { fromMs: flags.from, toMs: flags.to },
-  })
+  const books = await booksOf(sources, flags)
   const eachPayment = flags.csv && !flags.daily
   if (eachPayment) print(PAYMENT_COLUMNS)
   const report = await books.audit({
@@ -116,21 +88,22 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-function described({
-  header,
-  period,
-  runs,
-  counted: others,
-  missing,
-  paths,
-  days,
-  balances,
-  decidedByMs,
-  differences,
-  more,
-  lost,
-  unreadable,
-}: ReconciliationReport): string[] {
+function described(report: ReconciliationReport): string[] {
+  const {
+    header,
+    period,
+    runs,
+    counted: others,
+    missing,
+    paths,
+    days,
+    balances,
+    decidedByMs,
+    differences,
+    more,
+    lost,
+    unreadable,
+  } = report
   const charged = days.reduce((sum, day) => sum + day.charged, 0)
   const taken = days.reduce((sum, day) => sum + day.takenBaseUnits, 0n)
   const complete = lost === 0 && unreadable === 0
@@ -173,10 +146,9 @@ function described({
 
 function describedBalances(balances: ReconciliationReport['balances']): string[] {
   if (balances.length === 0) return []
-  const sums = (['sold', 'used', 'unspent', 'expired', 'inDoubt'] as const).map(what => {
-    const sum = balances.reduce((sum, account) => sum + account[`${what}BaseUnits`], 0n)
-    return `${formatUsd(sum)} ${what === 'inDoubt' ? 'in doubt' : what}`
-  })
+  const sums = Object.entries(sumsOfBalances(balances)).map(
+    ([what, sum]) => `${formatUsd(sum)} ${what === 'inDoubt' ? 'in doubt' : what}`,
+  )
   const each = balances.map(
     ({ balance, soldBaseUnits, usedBaseUnits, unspentBaseUnits, endsMs }) =>
       [

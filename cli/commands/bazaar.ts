@@ -1,11 +1,8 @@
-/**
- * `svc bazaar`: the offers of other sellers, from a facilitator's index. Their texts are from strangers: the command
- * shows them, and never acts on them.
- */
+/** `svc bazaar`: the offers of other sellers. Their texts are from strangers: the command shows them, and never acts on them. */
 import type { Command } from 'commander'
 import type { BazaarAnswer, BazaarResource, WholeBazaarAnswer } from '../../src/client.js'
 import { mentions, networkOf, priceOf, primitiveText, SvcError } from '../../src/domain/index.js'
-import { countArgument, urlArgument } from '../arguments.js'
+import { urlArgument, wholeArgument } from '../arguments.js'
 import { EXIT } from '../exit.js'
 import { facilitatorOf, ownNetworkIfAny } from '../networks.js'
 import { json, note, print, printable } from '../output.js'
@@ -29,7 +26,7 @@ export function bazaarCommand(program: Command): void {
     .option(
       '--limit <count>',
       `how many entries to read, 1 to ${PAGE_ENTRIES_MAX}`,
-      countArgument,
+      wholeArgument(1, 100),
       PAGE_ENTRIES_MAX,
     )
     .option('--all', 'read every page of the index, of --limit entries each')

@@ -1,7 +1,4 @@
-/**
- * `svc call`: quotes, checks, signs, calls. The wallet comes from a file or from `SVC_MNEMONIC`, and the key of a window from
- * `SVC_SUBSCRIPTION_KEY`, because shell histories would keep a flag.
- */
+/** `svc call`. The keys of wallet and window come from files and the environment: shell histories would keep a flag. */
 import type { Command } from 'commander'
 import {
   endLines,
@@ -11,7 +8,7 @@ import {
   type ShownWindow,
 } from '../../src/app/client/index.js'
 import type { CallResult, Network, StreamResult } from '../../src/client.js'
-import { formatUsd, isRecord, quotedNetworks, SvcError, shellWord } from '../../src/domain/index.js'
+import { isRecord, quotedNetworks, SvcError, shellWord } from '../../src/domain/index.js'
 import {
   methodArgument,
   type RequestFlags,
@@ -24,7 +21,7 @@ import {
 } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
 import { NETWORK_OPTION, networkFromEnvironment, ownNetworkIfAny } from '../networks.js'
-import { columns, note, printable, written } from '../output.js'
+import { balanceRows, columns, note, printable, written } from '../output.js'
 import { printAnswer, printAnswerAsJson } from '../print-answer.js'
 import { printStream } from '../print-stream.js'
 import { whileWaiting } from '../spinner.js'
@@ -151,10 +148,7 @@ function keyOf(cause: unknown, result: object | undefined) {
 
 const COMMAND_LENGTH_MAX = 4_000
 
-/**
- * The one command that gets an answer that was paid for: the same words again, with the key under which the seller keeps it. A proof
- * of the payer, once the client can make one, belongs here.
- */
+/** The same words again, with the key under which the seller keeps the answer. */
 function howToGetTheAnswer({ payments, idempotencyKey }: PaymentEnd): string[] {
   const isUncharged = payments.length > 0 && payments.every(({ charged }) => charged === 'no')
   if (idempotencyKey === undefined || isUncharged) return []
@@ -185,18 +179,11 @@ function keyRefused(error: unknown, key: string | undefined): unknown {
 
 function receiptOf(result: CallResult | StreamResult, window: ShownWindow | undefined): string {
   const { payment, status, attempts, replayed, sentTxId, charged, left, warnings = [] } = result
+  const earlier = replayed ? ', paid earlier' : ''
   const lines = [
     ...columns([
-      ['from the balance', charged && formatUsd(BigInt(charged))],
-      ['left', left && formatUsd(BigInt(left))],
-      [
-        'price',
-        charged
-          ? undefined
-          : payment
-            ? `$${payment.usd ?? '?'}${replayed ? ', paid earlier' : ''}`
-            : 'nothing',
-      ],
+      ...balanceRows({ charged, left }),
+      ['price', (charged ?? left) ? undefined : payment ? `$${payment.usd ?? '?'}${earlier}` : 'nothing'],
       ['status', String(status)],
       ['attempts', attempts === 1 ? undefined : String(attempts)],
       ['transaction', payment?.txId],

@@ -2,7 +2,6 @@
 import tab from '@bomb.sh/tab/commander'
 import type { Command } from 'commander'
 
-/** Adds `completion <shell>`, and the hidden `complete -- <words>`, which knows the commands that are there already. */
 export function completionCommand(program: Command): void {
   tab(program, { completionCommandName: 'completion' })
   program.commands

@@ -1,7 +1,4 @@
-/**
- * `svc dev`: runs an agent during development. Runs TypeScript directly, restarts at each change, and provides play
- * money on request.
- */
+/** `svc dev`: runs an agent during development. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
@@ -44,8 +41,8 @@ export function devCommand(program: Command): void {
     .addHelpText(
       'after',
       `
-A change of the entry, or of a file that it imports, starts it anew; a change of an installed package does not. A folder without
-@svc/sdk gets that of this command. With --sandbox the agent gets SVC_SANDBOX and SVC_NETWORK=testnet, and SVC_PAY_TO
+A change of the entry, or of a file that it imports, starts it anew, with the windows, balances and answers that it had in memory; a
+change of an installed package does not. A folder without @svc/sdk gets that of this command. With --sandbox the agent gets SVC_SANDBOX and SVC_NETWORK=testnet, and SVC_PAY_TO
 where it is not set. With --localnet it gets SVC_NETWORK=localnet.json, a file that is written here, and SVC_PAY_TO where it
 is not set or cannot be paid there.
 
@@ -117,7 +114,6 @@ function withoutSecrets(): NodeJS.ProcessEnv {
 const OFFER_TRACE_ID = randomBytes(16).toString('hex')
 const OFFER_HEADERS = { traceparent: `00-${OFFER_TRACE_ID}-${randomBytes(8).toString('hex')}-00` }
 
-/** Tells of the agent's ports, its calls and its handlers' errors. Calls of our own for the offer are none. */
 function reporter(onListening: (port: number) => void): (report: Report) => void {
   const failureTold = failureTeller()
   return report => {
@@ -137,7 +133,6 @@ function pathsIn(sources: ReadonlySet<string>): string[] {
   return [...new Set(found.map(([, , path]) => path!))].slice(0, PREFIXES_MAX)
 }
 
-/** Prints an offer when it is new. A restart that did not change the offer prints one line. */
 function offerTeller(
   local: LocalNetwork | undefined,
   { json: asJson }: DevFlags,

@@ -71,7 +71,6 @@ async function doctor(flags: DoctorFlags): Promise<void> {
   report({ network: network.key }, [nodeVersion(), ...findings], flags)
 }
 
-/** Whether this Node runs the SDK, and whether `svc dev` can run TypeScript on it. */
 function nodeVersion(): Finding {
   const wanted = packageFacts().engines.node.replace('>=', '')
   const { version } = process
@@ -93,11 +92,7 @@ function report(what: object, findings: readonly Finding[], { json: asJson }: Do
   if (!ok) process.exitCode = EXIT.failed
 }
 
-const MARKS = {
-  ok: ['green', 'ok     '],
-  failed: ['red', 'FAILED '],
-  skipped: ['dim', 'skipped'],
-} as const
+const MARKS = { ok: ['green', 'ok     '], failed: ['red', 'FAILED '], skipped: ['dim', 'skipped'] } as const
 
 function told(findings: readonly Finding[]): string[] {
   const width = Math.max(...findings.map(({ check }) => check.length))

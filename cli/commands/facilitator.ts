@@ -1,9 +1,9 @@
 /** `svc facilitator`: settles payments over your own node and pays their fees, for servers that reach it by HTTP. */
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { type Network, SvcError } from '../../src/domain/index.js'
 import { serveFacilitator } from '../../src/facilitator/serve-facilitator.js'
 import { createFacilitator } from '../../src/facilitator.js'
-import { portArgument, required, urlArgument } from '../arguments.js'
+import { portArgument, required, urlArgument, wholeArgument } from '../arguments.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOfFlags } from '../networks.js'
 import { columns, json, print, STDERR_LOGGER } from '../output.js'
@@ -25,6 +25,7 @@ interface FacilitatorFlags {
 }
 
 const PORT = 4022
+const anyWhole = wholeArgument(0, 1e15, 'It is a whole number.')
 
 export function facilitatorCommand(program: Command): void {
   program
@@ -41,22 +42,14 @@ export function facilitatorCommand(program: Command): void {
     .option('--port <port>', 'port; 0 takes any', portArgument, PORT)
     .option('--host <host>', 'address to listen on; 0.0.0.0 is every interface', '127.0.0.1')
     .option('--amount-min <usd>', 'smallest payment that it settles, such as 0.001 (default: 0.000001)')
-    .option(
-      '--fee-per-payment-max <microalgos>',
-      'most that one payment may cost (default: 10000)',
-      wholeArgument,
-    )
-    .option('--fee-per-day-max <microalgos>', 'most that a day may cost (default: 1000000)', wholeArgument)
+    .option('--fee-per-payment-max <microalgos>', 'most that one payment may cost (default: 10000)', anyWhole)
+    .option('--fee-per-day-max <microalgos>', 'most that a day may cost (default: 1000000)', anyWhole)
     .option(
       '--per-minute <count>',
       'most verifications of one address, and ten times as many settlements (default: 600)',
-      wholeArgument,
+      anyWhole,
     )
-    .option(
-      '--trust-proxy <count>',
-      'how many proxies in front report the caller (default: 0)',
-      wholeArgument,
-    )
+    .option('--trust-proxy <count>', 'how many proxies in front report the caller (default: 0)', anyWhole)
     .option('--json', 'print one line of JSON')
     .addHelpText(
       'after',
@@ -108,12 +101,6 @@ async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
   await served.close()
 }
 
-function wholeArgument(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It is a whole number.')
-}
-
-/** @throws SvcError `no_signer` or `sponsor_file_unusable` */
 export async function readSponsor(path: string | undefined): Promise<string> {
   const words = taken('SVC_SPONSOR_MNEMONIC')
   if (path !== undefined) return wordsInFile(path, 'sponsor_file_unusable')

@@ -64,7 +64,6 @@ async function listen(agentUrl: string, { remembered, json: asJson }: ListenFlag
   }
 }
 
-/** `undefined` where the agent is not there yet. */
 async function again(agentUrl: string, signal: AbortSignal): Promise<AgentStream | undefined> {
   try {
     await pause(AGAIN_MS, undefined, { signal })
@@ -121,7 +120,6 @@ export interface Part {
   readonly missed: number
 }
 
-/** Ends when the agent ends the stream, or its connection breaks. */
 export async function* callsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Part> {
   let steps: readonly unknown[] = []
   let received = 0
@@ -147,7 +145,6 @@ function withNamedSteps(call: Heard, steps: readonly unknown[]): Heard {
   return Array.isArray(call.path) ? { ...call, path: call.path.map(step => steps[step] ?? step) } : call
 }
 
-/** When it ended, by the agent's clock. */
 export function endedMs({ startedMs, ms }: Heard): number {
   return Number(startedMs) + Number(ms)
 }

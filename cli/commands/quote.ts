@@ -58,13 +58,12 @@ async function quote(url: string, flags: QuoteFlags): Promise<void> {
     )
 }
 
-/**
- * The entries of a quote, even those that this client cannot pay: another client may be able to. Entries that differ in the
- * spelling of the network's id alone are shown once. Of several, the ones that `svc call` pays, one a network, say so.
- */
+/** Entries that this client cannot pay are shown, too. Those that differ in the spelling of the network's id alone are one. */
 function described(challenge: PaymentRequired, entryPaid: typeof payableEntry): string[] {
-  const { accepts, resource } = challenge
+  const { accepts, resource, extensions } = challenge
   const about: Record<string, unknown> = isRecord(resource) ? resource : {}
+  const offered = isRecord(extensions) ? extensions['svc-balance'] : undefined
+  const { only, price } = isRecord(offered) && isRecord(offered.info) ? offered.info : {}
   const networks = [ownNetworkIfAny(), MAINNET, TESTNET].filter(network => network !== undefined)
   const paid = networks.map(network => JSON.stringify(entryPaid(challenge, network)))
   const shown = distinct((accepts as readonly unknown[]).filter(isRecord))
@@ -73,6 +72,7 @@ function described(challenge: PaymentRequired, entryPaid: typeof payableEntry): 
     return [...describedEntry(entry), ...(isPaid ? [['svc call', 'pays this entry'] as const] : [])]
   })
   const told = [
+    ['buys', only === true ? `a balance, of which the call takes ${primitiveText(price)}` : undefined],
     ['resource', primitiveText(about.url)],
     ['description', primitiveText(about.description)],
   ] as const
@@ -107,7 +107,6 @@ function describedEntry(entry: Record<string, unknown>): [string, string | undef
   ]
 }
 
-/** What the price buys, where that is a window of calls. */
 function windowOf({ extra }: Record<string, unknown>): string | undefined {
   const { subscriptionPeriod: period, subscriptionCalls: calls } = isRecord(extra) ? extra : {}
   if (typeof period !== 'string') return undefined

@@ -1,36 +1,20 @@
 /** `svc refunds`: what is owed to callers, by the journals and the chain. Sends nothing. Exit code 1 where something is owed. */
 import type { Command } from 'commander'
-import { OWED_REASONS, type OwedRefund, type OwedReport, openBooks } from '../../src/audit/index.js'
+import { OWED_REASONS, type OwedRefund, type OwedReport } from '../../src/audit/index.js'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
-import { momentArgument } from '../arguments.js'
-import { journalSources } from '../audit-page-of.js'
-import {
-  JOURNAL_INDEXER_OPTION,
-  JOURNAL_NETWORK_OPTION,
-  type JournalRemoteFlags,
-  journalRemotes,
-} from '../networks.js'
+import { booksOf, type JournalFlags, withJournals } from '../journals.js'
 import { columns, json, print, printable, styled } from '../output.js'
 
-interface RefundsFlags extends JournalRemoteFlags {
-  readonly from?: number
-  readonly to?: number
+interface RefundsFlags extends JournalFlags {
   readonly sent?: readonly string[]
-  readonly json?: boolean
 }
 
 export function refundsCommand(program: Command): void {
-  program
-    .command('refunds')
-    .description('list what is owed to callers: payments that landed and were not answered, or not wholly')
-    .argument(
-      '<journals...>',
-      'the files that serve({ journal }) writes, one of each replica, or the URL of an agent with serve({ audit })',
-    )
-    .option(...JOURNAL_NETWORK_OPTION)
-    .option(...JOURNAL_INDEXER_OPTION)
-    .option('--from <moment>', 'from this moment (default: when the journal was begun)', momentArgument)
-    .option('--to <moment>', 'up to this moment (default: a minute ago)', momentArgument)
+  withJournals(
+    program
+      .command('refunds')
+      .description('list what is owed to callers: payments that landed and were not answered, or not wholly'),
+  )
     .option('--sent <transactions...>', 'payments without a note that you know to be refunds')
     .option('--json', 'print the list as JSON')
     .addHelpText(
@@ -49,12 +33,7 @@ Examples:
 }
 
 async function refunds(journals: readonly string[], flags: RefundsFlags): Promise<void> {
-  const books = await openBooks({
-    ...(await journalSources(journals)),
-    remotes: network => journalRemotes(network, flags),
-    period: { fromMs: flags.from, toMs: flags.to },
-  })
-  const report = await books.owed(new Set(flags.sent))
+  const report = await (await booksOf(journals, flags)).owed(new Set(flags.sent))
   if (flags.json) print(json(asJson(report), 'indented'))
   else print(...described(report))
   const owed = stillOwed(report)

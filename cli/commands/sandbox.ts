@@ -1,7 +1,4 @@
-/**
- * `svc sandbox`: runs a network for practice. It uses loopback and play money only, and forgets everything when it
- * stops.
- */
+/** `svc sandbox`: runs a network for practice. It uses loopback and play money only, and forgets everything when it stops. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { networkFrom } from '../../src/app/server/network-from.js'
@@ -55,14 +52,8 @@ export function sandboxCommand(program: Command): void {
     .action(runSandbox)
 }
 
-async function runSandbox({
-  port,
-  seed,
-  pending,
-  fault,
-  network: named,
-  json: asJson,
-}: SandboxFlags): Promise<void> {
+async function runSandbox(flags: SandboxFlags): Promise<void> {
+  const { port, seed, pending, fault, network: named, json: asJson } = flags
   const stopped = signalled()
   // The sandbox itself refuses mainnet.
   const emulated = networkFrom(named) as SandboxOptions['network']

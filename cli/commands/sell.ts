@@ -1,14 +1,15 @@
 /** `svc sell`: puts prices before a server that runs already, in any language. */
 import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { Network } from '../../src/domain/index.js'
+import { type Network, SvcError } from '../../src/domain/index.js'
+import type { EndpointDef } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { checkedTerms, type RouteTerms, sell, type Terms } from '../../src/sell.js'
-import { portArgument, urlArgument } from '../arguments.js'
+import { portArgument, urlArgument, wholeArgument } from '../arguments.js'
 import { callTold } from '../dev/messages.js'
 import { ALGOD_OPTION, NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
 import { json, note, print, printable, STDERR_LOGGER } from '../output.js'
@@ -18,6 +19,7 @@ interface SellFlags {
   readonly payTo?: string
   readonly price?: readonly RouteTerms[]
   readonly free?: readonly RouteTerms[]
+  readonly balance?: readonly string[]
   readonly file?: string
   readonly network?: Network
   readonly sandbox?: boolean
@@ -38,6 +40,9 @@ export function sellCommand(program: Command): void {
     .option('--pay-to <address>', 'the Algorand address that is paid (default: SVC_PAY_TO)')
     .option('--price <route=usd>', "what a call costs: 'POST /v1/*=$0.01'; may be repeated", priceArgument)
     .option('--free <route>', "lets a route through unpaid: 'GET /health'; may be repeated", freeArgument)
+    .option('--balance <usd>', "sell balances, which last 90 days: '$1,$5'", (text: string) =>
+      text.split(','),
+    )
     .option(
       '--file <file>',
       'the same in a file, read again when it changes (default, without a url: svc.sell.json)',
@@ -52,7 +57,7 @@ export function sellCommand(program: Command): void {
     .option(
       '--trust-proxy <count>',
       'how many proxies in front report the caller (default: 0)',
-      countArgument,
+      wholeArgument(0, 99, 'It is a number of proxies.'),
     )
     .option('--json', 'print one line of JSON when it listens')
     .addHelpText(
@@ -75,12 +80,14 @@ async function runSell(url: string | undefined, flags: SellFlags): Promise<void>
     ? await (await import('../dev/local-network.js')).startSandboxNetwork()
     : undefined
   Object.assign(process.env, local?.environment)
-  const { REDIS_URL: redisUrl, SVC_PAY_TO: payTo } = process.env
+  const { REDIS_URL: redisUrl } = process.env
   const file = flags.file ?? (url === undefined ? 'svc.sell.json' : undefined)
-  const termsNow = () => termsOf(url, flags, file, payTo)
+  const termsNow = () => termsOf(url, flags, file)
   const stores = redisUrl ? redisStores(redisUrl, { logger: STDERR_LOGGER }) : undefined
+  const close = () => Promise.allSettled([stores?.close(), local?.close()])
   try {
     const terms = termsNow()
+    const { payTo, upstream, routes } = terms
     const server = sell(terms, {
       idempotency: { onLostResponse: 'replay' },
       logger: STDERR_LOGGER,
@@ -93,20 +100,15 @@ async function runSell(url: string | undefined, flags: SellFlags): Promise<void>
       ...(stores && { stores, healthChecks: { redis: stores.ping } }),
       onReady() {},
       async onShutdown({ outcome }) {
-        await Promise.allSettled([stores?.close(), local?.close()])
+        await close()
         process.exit(outcome === 'drained' ? 0 : 1)
       },
     })
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
-    const about = {
-      url: `http://127.0.0.1:${port}`,
-      payTo: terms.payTo,
-      upstream: terms.upstream,
-      routes: terms.routes,
-    }
-    if (flags.json) print(json({ ...about, ...local?.told }))
-    else tell(about.url, terms, local?.exports ?? [])
+    const own = `http://127.0.0.1:${port}`
+    if (flags.json) print(json({ url: own, payTo, upstream, routes, ...local?.told }))
+    else tell(own, terms, local?.exports ?? [])
     if (file === undefined) return
     const reload = () => {
       try {
@@ -124,18 +126,25 @@ async function runSell(url: string | undefined, flags: SellFlags): Promise<void>
       reload()
     }
   } catch (error) {
-    await Promise.allSettled([stores?.close(), local?.close()])
+    await close()
     throw error
   }
 }
 
 const HANDLE_LENGTH_MAX = 40
 
-function termsOf(url: string | undefined, flags: SellFlags, file: string | undefined, payTo?: string): Terms {
+function termsOf(url: string | undefined, flags: SellFlags, file: string | undefined): Terms {
   const schema = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/svc.sell.schema.json'), 'utf8'))
+  if (file !== undefined && flags.file === undefined && !existsSync(file))
+    throw new SvcError(
+      `Name the server that runs, or write ${file}: svc sell --help has both`,
+      'file_unusable',
+    )
   const given: Partial<Terms> & Pick<Terms, 'routes'> =
     file === undefined ? { routes: [] } : checkedTerms(readFileSync(file, 'utf8'), schema, file)
   const upstream = url ?? given.upstream
+  const payTo = flags.payTo ?? given.payTo ?? process.env.SVC_PAY_TO
+  if (!payTo) throw new SvcError('Name who is paid: --pay-to, or SVC_PAY_TO, or --sandbox', 'invalid_address')
   const host = upstream === undefined ? 'several' : new URL(upstream).host
   return {
     name: host,
@@ -144,7 +153,8 @@ function termsOf(url: string | undefined, flags: SellFlags, file: string | undef
     description: 'Sold by svc sell.',
     ...given,
     ...(upstream !== undefined && { upstream }),
-    payTo: flags.payTo ?? given.payTo ?? payTo,
+    ...(flags.balance && { balance: { amounts: flags.balance, period: '90d' } }),
+    payTo,
     network: flags.network ?? given.network ?? networkFromEnvironment(),
     routes: [...given.routes, ...(flags.price ?? []), ...(flags.free ?? [])],
   }
@@ -163,8 +173,9 @@ function tell(url: string, terms: Terms, exports: readonly string[]): void {
     ...first,
   )
   subscribe('svc.call.ended', message => {
-    const { endpoint, call } = message as { endpoint: { method: string; path: string }; call: never }
-    note(callTold({ ...(call as object), method: endpoint.method, name: endpoint.path.slice(1) } as never))
+    const { endpoint, call } = message as { endpoint: EndpointDef; call: object }
+    const { method, name, path = `/${name}` } = endpoint
+    note(callTold({ ...call, method, name: path.slice(1) } as never))
   })
 }
 
@@ -176,9 +187,4 @@ function priceArgument(text: string, before: readonly RouteTerms[] = []): readon
 
 function freeArgument(text: string, before: readonly RouteTerms[] = []): readonly RouteTerms[] {
   return [...before, { route: text.trim(), free: true }]
-}
-
-function countArgument(text: string): number {
-  if (/^\d{1,2}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It is a number of proxies.')
 }

@@ -1,7 +1,4 @@
-/**
- * Loaded into the agent before its own code. Reports to `svc dev` which ports the agent opens, whatever the agent
- * itself prints, and ends the agent when `svc dev` has ended for any reason.
- */
+/** Loaded into the agent before its own code: reports to `svc dev`, and ends the agent when `svc dev` has ended for any reason. */
 import { subscribe } from 'node:diagnostics_channel'
 import { writeSync } from 'node:fs'
 import type { Server } from 'node:net'
@@ -10,9 +7,9 @@ import type { CallEndedMessage, HandlerFailedMessage } from '../../src/app/charg
 import type { SvcError } from '../../src/domain/index.js'
 import { printable } from '../output.js'
 import { systemError } from '../system-error.js'
+import { keepMemory } from './kept-memory.js'
 import { installHooks } from './module-hooks.js'
 
-/** What the agent tells of itself: a port, a call that has ended, an error of a handler with its stack, an entry that a handler logged. */
 export type Report =
   | { readonly svcDevPort: number }
   | { readonly svcDevCall: CallReport }
@@ -27,6 +24,7 @@ export type FailureReport = Record<'endpoint' | 'traceId' | 'error', string>
 export type LogReport = { readonly endpoint: string; readonly message: string; readonly data?: unknown }
 
 installHooks()
+keepMemory()
 
 subscribe('tracing:net.server.listen:asyncEnd', message => {
   const address = (message as { server: Server }).server.address()

@@ -1,10 +1,12 @@
 /** Runs the agent, and restarts it at each change of its sources, until a signal stops the loop. */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { isRecord } from '../../src/domain/index.js'
 import type { Report } from './announce.js'
+import { MEMORY_FD } from './kept-memory.js'
 import { LENT_SDK, SOURCES_FD } from './module-hooks.js'
 import type { Program } from './program.js'
 import type { SourceChanges } from './source-changes.js'
@@ -12,11 +14,9 @@ import type { SourceChanges } from './source-changes.js'
 export interface DevLoop {
   readonly entry: Program
   readonly env: NodeJS.ProcessEnv
-  /** Absent: the agent runs once. */
   readonly changes?: SourceChanges
   readonly interruption: Interruption
   onReport(report: Report): void
-  /** A file that the agent imports. */
   onSource(path: string): void
   /** The agent's folder has no `@svc/sdk`, and it got that of this command line. */
   onLentSdk(): void
@@ -28,9 +28,10 @@ const NEVER = new Promise<never>(() => {})
 /** Returns the agent's exit code; 0 where the agent ended by the signal that this loop sent. */
 export async function runDevLoop(loop: DevLoop): Promise<number> {
   const { entry, env, changes, interruption, onLentSdk, say } = loop
+  let memory: Buffer = Buffer.alloc(0)
   const interrupted = interruption.first.then(signal => ({ signal }))
   for (;;) {
-    const agent = startAgent(entry, env, {
+    const agent = startAgent(entry, env, memory, {
       ...loop,
       onSource: line => (line === LENT_SDK ? onLentSdk() : loop.onSource(fileURLToPath(line))),
     })
@@ -53,6 +54,7 @@ export async function runDevLoop(loop: DevLoop): Promise<number> {
       await Promise.race([interrupted, changed])
     }
     if (interruption.hasCome) return 0
+    memory = (await agent.memory) ?? memory
   }
 }
 
@@ -63,11 +65,12 @@ const ANNOUNCE = new URL('./announce.js', import.meta.url).href
 function startAgent(
   { path, nodeFlags }: Program,
   env: NodeJS.ProcessEnv,
+  memory: Buffer,
   { onReport, onSource }: Pick<DevLoop, 'onReport'> & { onSource(line: string): void },
 ) {
   const child = spawn(process.execPath, [...nodeFlags, '--import', ANNOUNCE, path], {
     env,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe', 'pipe'],
     // A terminal sends Ctrl-C to its whole foreground group. In a separate group the agent receives one signal, from
     // this process. To the agent, a second signal means "stop at once".
     detached: true,
@@ -76,11 +79,19 @@ function startAgent(
     if (isReport(message)) onReport(message)
   })
   createInterface({ input: child.stdio[SOURCES_FD] as Readable }).on('line', onSource)
+  const kept = (child.stdio as readonly unknown[])[MEMORY_FD] as Duplex
+  // An agent that does not take what it is given has ended.
+  kept.on('error', () => {}).end(memory)
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject).once('exit', code => resolve(code))
   })
   return {
     ended,
+    /** What the agent's stores had when it ended; nothing where it was killed. */
+    memory: buffer(kept).then(
+      given => (given.length > 0 ? given : undefined),
+      () => undefined,
+    ),
     signal: (signal: NodeJS.Signals) => void child.kill(signal),
     /** Asks the process to end. If it does not end within its own shutdown time and a margin, kills it. */
     async stop(signal: NodeJS.Signals) {
@@ -99,7 +110,6 @@ function isReport(message: unknown): message is Report {
 
 const KINDS = ['svcDevPort', 'svcDevCall', 'svcDevFailure', 'svcDevLog']
 
-/** Signals that ask this process to end: Ctrl-C and others. */
 type Interruption = ReturnType<typeof interruption>
 
 /** `npm run` forwards a signal that the terminal has sent already, so one Ctrl-C arrives twice. */
@@ -109,21 +119,18 @@ export function interruption() {
   let hurry: ((signal: NodeJS.Signals) => void) | undefined
   let firstMs: number | undefined
   const first = new Promise<NodeJS.Signals>(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
       process.on(signal, () => {
         firstMs ??= performance.now()
         resolve(signal)
         if (performance.now() - firstMs > SAME_KEY_MS) hurry?.(signal)
       })
-    }
   })
   return {
-    /** Resolves with the first signal. */
     first,
     get hasCome() {
       return firstMs !== undefined
     },
-    /** Calls back at a second signal, which means "stop now". */
     onAgain(act: (signal: NodeJS.Signals) => void) {
       hurry = act
     },

@@ -15,7 +15,6 @@ export interface Offer {
   readonly url: string
   readonly manifest: Manifest
   readonly call?: FirstCall
-  /** The address of the audit page, where the agent serves it. */
   readonly auditUrl?: string
 }
 
@@ -23,7 +22,6 @@ export interface FirstCall {
   readonly url: string
   /** JSON; absent for a GET. */
   readonly body?: string
-  /** The price of the call in USD. */
   readonly price: string
 }
 
@@ -31,13 +29,11 @@ export interface Asking {
   readonly network?: Network | undefined
   /** The endpoint to be called. @default the first that has an example */
   readonly only?: string | undefined
-  /** Sent with each question for a price. */
   readonly headers?: Readonly<Record<string, string>>
   /** Where another app may mount the agent, in the order of asking. @default the root */
   readonly prefixes?: readonly string[]
 }
 
-/** `undefined` where no agent listens on this port. */
 export async function offerAt(port: number, asking: Asking = {}): Promise<Offer | undefined> {
   const [prefix = '', ...others] = asking.prefixes ?? []
   const url = `http://127.0.0.1:${port}${prefix}`
@@ -52,12 +48,10 @@ export async function offerAt(port: number, asking: Asking = {}): Promise<Offer 
   return { url, manifest, ...(hasAudit && { auditUrl }), ...(call && { call }) }
 }
 
-/** `undefined` where no agent answers. */
 export function manifestAt(url: string): Promise<Manifest | undefined> {
   return client.discover(url).catch(() => undefined)
 }
 
-/** The first call that the agent at this address quotes a price for. */
 export async function firstCallOf(
   { endpoints }: Manifest,
   url: string,
@@ -109,11 +103,7 @@ function plain(usd: number): string {
   return usd.toFixed(6).replace(/0+$/, '').replace(/\.$/, '')
 }
 
-/**
- * The call that `svc trigger` plays its cases with: the endpoint's with this body, else the first that the agent gives an example of.
- *
- * @throws SvcError `network_error`, `not_found`, `invalid_request`
- */
+/** The endpoint's with this body, else the first that the agent gives an example of. */
 export async function targetAt(
   agentUrl: string,
   network: Network,

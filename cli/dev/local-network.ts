@@ -9,9 +9,7 @@ export interface LocalNetwork {
   readonly network: Network
   /** What the agent gets; it is without what is `undefined`. */
   readonly environment: NodeJS.ProcessEnv
-  /** Lines of a shell that ready a caller. */
   readonly exports: readonly string[]
-  /** What `--json` says of it. */
   readonly told: object
   close(): Promise<void>
 }

@@ -21,7 +21,6 @@ export function offerTold(
   ]
 }
 
-/** One line a call: what was asked for, how it ended, what it earned, how long it took. */
 export function callTold(report: CallReport): string {
   const { method, name, status, code, charged, amount, ms, isBroken } = report
   const broken = isBroken ? ', the stream broke' : ''
@@ -31,12 +30,10 @@ export function callTold(report: CallReport): string {
   return `${asked} ${styled(status < 400 ? 'green' : 'yellow', ended, process.stderr)}, ${ms} ms`
 }
 
-/** An entry of a handler's log. */
 export function logTold({ endpoint, message, data }: LogReport): string {
   return printable(`${endpoint}: ${message}${data === undefined ? '' : ` ${JSON.stringify(data)}`}`)
 }
 
-/** What a call earned, in words. */
 export function moneyTold(charged: string, amount: unknown): string {
   const price =
     charged === 'yes' && typeof amount === 'string' && /^\d{1,20}$/.test(amount)
@@ -50,12 +47,10 @@ const CHARGED: Readonly<Record<string, string>> = {
   no: 'not charged',
   maybe: 'maybe charged',
   earlier: 'charged earlier',
+  balance: 'taken from a balance',
 }
 
-/**
- * The stack as Node prints it; once, where the same failure comes again: clients repeat a call that was answered with a status of
- * 500 or above.
- */
+/** A failure that comes again is told in a line: clients repeat a call that was answered with a status of 500 or above. */
 export function failureTeller(): (failure: FailureReport) => string[] {
   let last = ''
   let times = 0
@@ -95,10 +90,7 @@ function bodyFlag(body: string | undefined): string {
   return body === undefined ? '' : ` --body ${shellWord(printable(body))}`
 }
 
-/**
- * If an npm script started `svc dev`, `svc` need not be on the developer's path. `--no` prevents npx from fetching
- * another author's package of that name.
- */
+/** Under an npm script `svc` may not be on the path; `--no` keeps npx from fetching another author's package of that name. */
 function svc(): string {
   return process.env.npm_lifecycle_event ? 'npx --no svc' : 'svc'
 }

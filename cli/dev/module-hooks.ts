@@ -1,7 +1,4 @@
-/**
- * Hooks of Node's module loader, in the agent. They name the agent's sources to `svc dev`, and give it the `@svc/sdk` of this command line
- * where its folder has none.
- */
+/** Name the agent's sources to `svc dev`, and give it this command line's `@svc/sdk` where its folder has none. */
 import { subscribe } from 'node:diagnostics_channel'
 import { writeSync } from 'node:fs'
 import * as modules from 'node:module'
@@ -55,7 +52,6 @@ function told(resolved: Resolved): Resolved {
   return resolved
 }
 
-/** @throws the error, unless this package is what was not found */
 function elsewhere(specifier: string, context: Context, error: unknown): Context {
   const { code } = error as { code?: string }
   const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'

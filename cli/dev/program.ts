@@ -5,9 +5,7 @@ import { isRecord, SvcError } from '../../src/domain/index.js'
 import { TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
 
 export interface Program {
-  /** The absolute path. */
   readonly path: string
-  /** The path as messages show it. */
   readonly shown: string
   readonly nodeFlags: readonly string[]
 }
@@ -17,7 +15,6 @@ const PLACES = ['src/index', 'index', 'agent']
 const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
 const TYPESCRIPT = new Set(['.ts', '.mts', '.cts'])
 
-/** @throws SvcError `entry_not_found`, `typescript_unsupported` */
 export function programAt(named: string | undefined): Program {
   const path = resolve(named ?? conventional())
   const shown = relative('', path)

@@ -38,7 +38,7 @@ export async function sourceChanges(entry: string) {
     watcher.unwatch(path)
     watcher.add(path)
   })
-  // A system that allows no more watches: what is watched already still is.
+  // The system may allow no more watches: those that exist go on.
   watcher.on('error', () => {})
   await new Promise<void>(resolve => watcher.once('ready', () => resolve()))
 
@@ -52,7 +52,6 @@ export async function sourceChanges(entry: string) {
       watcher.add(dirname(path))
       if (isNew) notice(path)
     },
-    /** Resolves at the next change, or at once if a change has not been reported yet. */
     async next(): Promise<void> {
       const told = new Promise<void>(resolve => {
         tell = resolve

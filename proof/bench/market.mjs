@@ -1,6 +1,6 @@
 /** What a row needs besides load: servers that share one facilitator, payments for them, a Redis. */
 import { paymentHeader, paymentPool, paymentSigner, quoteOf, SPONSOR_SECRET_KEY } from './payments.mjs'
-import { start } from './process.mjs'
+import { limitCpu, start } from './process.mjs'
 import { startCluster, startRedis } from './redis/server.mjs'
 
 /** The contenders whose CPU profile is asked for. */
@@ -16,7 +16,7 @@ export async function inMarket(bench, row) {
   }
 }
 
-function marketOf({ facilitator, parties, algod, payTo, profile, notes }, opened) {
+function marketOf({ facilitator, parties, algod, payTo, profile, cores, notes }, opened) {
   const payments = (quote, payers) => paymentPool(quote, algod, payers)
   /** What a contender must know of its surroundings. */
   const place = { facilitatorUrl: facilitator.url, payTo, sponsorSecretKey: SPONSOR_SECRET_KEY }
@@ -29,7 +29,8 @@ function marketOf({ facilitator, parties, algod, payTo, profile, notes }, opened
       const profiled = profile !== undefined && OURS.has(file)
       const execArgv = profiled ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []
       const server = await start(file, { ...place, ...config }, execArgv)
-      opened.push(server)
+      const free = cores === undefined ? () => {} : limitCpu(server.pid, cores)
+      opened.push({ stop: () => server.stop().then(free) })
       return server
     },
     async redis() {

@@ -1,7 +1,8 @@
 /** Contenders in processes of their own, so that none shares a heap, a JIT or an event loop with another. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { isAbsolute } from 'node:path'
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
 
 /** `--tuned` starts every contender as docs/guides/go-to-production.md advises for Node 20. */
 const NODE_OPTIONS = process.argv.includes('--tuned') ? ['--max-semi-space-size=64'] : []
@@ -65,6 +66,22 @@ export function together(servers) {
       return used.reduce((sum, us) => sum + us)
     },
   }
+}
+
+const CPU_GROUPS = '/sys/fs/cgroup/cpu'
+/** Short, so that what is limited stands still for less than a caller notices. */
+const PERIOD_US = 10_000
+
+/** Gives a process this share of a core, as a small machine would, by a group below the one of this process. Linux, as root, cgroup v1. */
+export function limitCpu(pid, cores) {
+  const [, own] = /^\d+:(?:\w+,)*cpu(?:,\w+)*:(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))
+  const group = join(CPU_GROUPS, own, `svc-bench-${pid}`)
+  mkdirSync(group)
+  const set = (file, value) => writeFileSync(join(group, file), String(value))
+  set('cpu.cfs_period_us', PERIOD_US)
+  set('cpu.cfs_quota_us', Math.round(cores * PERIOD_US))
+  set('cgroup.procs', pid)
+  return () => rmdirSync(group)
 }
 
 /** A measurement that needs no load; resolves to what it found. */

@@ -20,14 +20,15 @@ export function inTurn(open, bench) {
       cpuUs: [],
       redisUs: [],
       besideUs: [],
+      mainUs: [],
+      commands: [],
     }))
     for (let at = 0; at < bench.rounds; at++) {
       for (const [which, contender] of contenders.entries()) {
-        const { rate, cpuUs, redisUs, besideUs } = await once(contender)
+        const { rate, ...used } = await once(contender)
         found[which].rounds.push(rate)
-        found[which].cpuUs.push(cpuUs)
-        found[which].redisUs.push(redisUs)
-        found[which].besideUs.push(besideUs)
+        for (const what of ['cpuUs', 'redisUs', 'besideUs', 'mainUs', 'commands'])
+          found[which][what].push(used[what])
       }
     }
     return { title, unit: '/s', contenders: found }
@@ -48,15 +49,18 @@ async function warmUp(contender, once) {
 async function round({ name, server, redis, requests }, expects, bench) {
   const { next, ended } = await requests()
   const beside = async () => (await bench.facilitator.cpuUs()) + ownCpuUs()
-  const clocks = async () => [await server.cpuUs(), (await redis?.cpuUs()) ?? 0, await beside()]
+  const clocks = async () => {
+    const { mainUs = 0, commands = 0 } = (await redis?.work?.()) ?? {}
+    return [await server.cpuUs(), (await redis?.cpuUs()) ?? 0, await beside(), mainUs, commands]
+  }
   const before = await clocks()
   const { answers, seconds: took, busy } = await load(server.urls, next, { seconds: bench.seconds, expects })
   const used = (await clocks()).map((us, at) => (us - before[at]) / answers)
   ended()
   bench.busiest = Math.max(bench.busiest, busy)
   process.stderr.write(`  ${name}: ${Math.round(answers / took)}/s\n`)
-  const [cpuUs, redisUs, besideUs] = used
-  return { answers, took, rate: answers / took, cpuUs, redisUs, besideUs }
+  const [cpuUs, redisUs, besideUs, mainUs, commands] = used
+  return { answers, took, rate: answers / took, cpuUs, redisUs, besideUs, mainUs, commands }
 }
 
 function ownCpuUs() {

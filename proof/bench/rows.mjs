@@ -97,12 +97,18 @@ async function subscription(market) {
   }
 }
 
+export const saleOfBalance = (market, server) => sale(market, server, '/balance', { amount: BALANCE })
+
+export async function balanceKeyOf(market, server) {
+  const { headers } = await saleOfBalance(market, server)
+  return { 'x-svc-balance-key': headers.get('x-svc-balance-key') }
+}
+
 /** A balance and a window of calls, each with a new key a call: both are counted before the next call. */
 async function balance(market) {
   const ours = await market.start('ours', REPLAYS)
   const window = await windowOf(market, ours, '/calls')
-  const sold = await sale(market, ours, '/balance', { amount: BALANCE })
-  const key = { 'x-svc-balance-key': sold.headers.get('x-svc-balance-key') }
+  const key = await balanceKeyOf(market, ours)
   return {
     title: 'call on a balance',
     expects: 200,
@@ -125,7 +131,7 @@ async function balance(market) {
 
 let keys = 0
 
-function keyed({ url }, path, headers) {
+export function keyed({ url }, path, headers) {
   const next = () =>
     post(url, path, BODY, { ...headers, 'Idempotency-Key': `bench-key-${keys++}-of-32-characters-each` })
   return () => ({ next, ended() {} })
@@ -330,16 +336,16 @@ const gates = framework => ({
       const key = await windowOf(market, server)
       return { ...contender, requests: same(post(server.url, '/window', BODY, key)) }
     })
-    const server = await market.start('gate', { framework, sells: 'plain' })
-    const plain = {
-      name: 'the same route without a price',
-      server,
-      requests: same(post(server.url, '/window', BODY)),
+    const unpaid = async (sells, name) => {
+      const server = await market.start('gate', { framework, sells })
+      return { name, server, requests: same(post(server.url, '/window', BODY)) }
     }
+    const plain = await unpaid('plain', 'the same route without a price')
+    const bare = await unpaid('bare', 'a constant where the handler is mounted')
     return {
       title: `call in a window, ${framework}`,
       expects: 200,
-      contenders: [...(await Promise.all(contenders)), plain],
+      contenders: [...(await Promise.all(contenders)), plain, bare],
     }
   },
 })

@@ -2,10 +2,10 @@
  * `npm run bench`: ours against Koa and @koa/router, the official x402 servers and client, and xstate, side by side on one machine.
  * Prints Markdown. Ends with 1 if an answer has another status than it must have; a bar that is missed is only printed.
  *
- *   node proof/bench/run.mjs [--row unpaid,paid,…|quotes|gates|start|calling|upstream|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned]
+ *   node proof/bench/run.mjs [--row unpaid,paid,…|quotes|gates|start|calling|upstream|growth|facilitators|redis] [--seconds 0.6] [--rounds 9] [--profile folder] [--tuned] [--largest] [--cores 0.2]
  *
  * The names of several rows are not run unless they are asked for: `redis` needs one, `quotes` compares ours with ours, `start` measures new
- * processes, `calling` is about clients, `upstream` about servers behind ours, and `facilitators` about the trips to facilitators.
+ * processes, `calling` is about clients, `upstream` about servers behind ours, `growth` about more of everything, and `facilitators` about the trips to facilitators.
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -13,6 +13,7 @@ import { algodClient } from '../../dist/src/adapters/algorand/node-clients.js'
 import { calling } from './calling.mjs'
 import { distant, distantTableOf } from './distant.mjs'
 import { firstEvent } from './first-event.mjs'
+import { growing, growth, growthTableOf } from './growth.mjs'
 import { CONNECTIONS } from './load.mjs'
 import { inMarket } from './market.mjs'
 import { keyOf, quoteOf, SECRET_KEY } from './payments.mjs'
@@ -41,8 +42,12 @@ const REDIS = [
   { table: bytesTableOf, rows: { bytes } },
   { table: tripsTableOf, rows: { trips } },
 ]
+const GROWTH = {
+  table: growthTableOf,
+  rows: Object.fromEntries(growing.map(kind => [`growth-${kind}`, growth(kind)])),
+}
 const UPSTREAM = { table: tableOf, rows: loaded(UPSTREAM_ROWS) }
-const BLOCKS = [SERVERS, QUOTES, GATES, START, CALLING, UPSTREAM, ...FACILITATORS, ...REDIS]
+const BLOCKS = [SERVERS, QUOTES, GATES, START, CALLING, UPSTREAM, GROWTH, ...FACILITATORS, ...REDIS]
 const namesOf = blocks => blocks.flatMap(({ rows }) => Object.keys(rows))
 const GROUPS = {
   servers: namesOf([SERVERS]),
@@ -50,6 +55,7 @@ const GROUPS = {
   gates: namesOf([GATES]),
   start: namesOf([START]),
   upstream: namesOf([UPSTREAM]),
+  growth: namesOf([GROWTH]),
   facilitators: namesOf(FACILITATORS),
   redis: namesOf(REDIS),
 }
@@ -59,10 +65,14 @@ const { values } = parseArgs({
     row: { type: 'string', default: 'servers' },
     seconds: { type: 'string', default: '0.6' },
     rounds: { type: 'string', default: '9' },
+    /** The share of a core that each server has, so that several have one each on a small machine. */
+    cores: { type: 'string' },
     /** Where ours leaves a CPU profile. */
     profile: { type: 'string' },
     /** Start every contender with a larger young generation. */
     tuned: { type: 'boolean', default: false },
+    /** `growth` with ten million lines of a journal: six gigabytes of disk. */
+    largest: { type: 'boolean', default: false },
   },
 })
 const asked = values.row.split(',').flatMap(name => GROUPS[name] ?? name)
@@ -85,6 +95,8 @@ const bench = {
   seconds: Number(values.seconds),
   rounds: Number(values.rounds),
   profile: values.profile,
+  cores: values.cores && Number(values.cores),
+  largest: values.largest,
   busiest: 0,
   notes: new Set(),
 }
@@ -111,6 +123,7 @@ console.log(`\n${new Date().toISOString().slice(0, 10)}, ${machine}, ${others}.`
 console.log(
   `${bench.rounds} rounds of ${bench.seconds} s in turn, ${CONNECTIONS} connections to each process, ${tookSeconds} s in all.`,
 )
+if (bench.cores) console.log(`Each server has ${bench.cores} of a core.`)
 for (const note of bench.notes) console.log(note)
 if (bench.busiest > 0)
   console.log(`The load generator was busy for at most ${Math.round(bench.busiest * 100)} % of a round.`)

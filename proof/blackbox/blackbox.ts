@@ -7,12 +7,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startChild } from '../chaos/processes.js'
 import { seeded } from '../chaos/random.js'
-import { BUYER_KINDS, type Goods, type Market, newPurchase, type Purchase, stranger } from './buyers.js'
+import { BUYER_KINDS, type Goods, type Market, newPurchase, type Purchase } from './buyers.js'
 import { type Judgement, judge, type Transfer } from './checker.js'
+import { askSandbox } from './fetch-from.js'
 import { History, type Line } from './history.js'
 import { torment } from './nemesis.js'
 import { startSentinelRedis } from './redis-cluster.js'
 import { startSellers } from './sellers.js'
+import { stranger } from './stranger.js'
 
 export interface BlackboxOptions {
   readonly seed: number
@@ -24,6 +26,8 @@ export interface BlackboxOptions {
   readonly waitReplicas?: number
   /** Nothing breaks. */
   readonly isCalm?: boolean
+  /** In place of the sandbox: a private node that says that it is testnet. */
+  readonly realNode?: { readonly algodUrl: string; readonly algodToken: string }
   /** How long buyers go on asking when all is mended. @default 150000 */
   readonly mendedWithinMs?: number
 }
@@ -31,14 +35,18 @@ export interface BlackboxOptions {
 export interface Run extends Judgement {
   readonly deeds: Readonly<Record<string, number>>
   readonly lines: readonly Line[]
+  readonly transfers: readonly Transfer[]
 }
 
 const ROUND_MS = 200
 /** A payment's whole window and some: whoever has no answer by then never gets one. */
 const MENDED_WITHIN_MS = 150_000
 
+/** All at once were 825 in one run: none was answered in time, and no loss could be told from an answer that was late. */
+const ASKING_AT_ONCE = 48
+
 /** What buyers want, by how often. */
-const WISHES: readonly Goods[] = ['answer', 'answer', 'answer', 'answer', 'tale', 'pass', 'failure']
+const WISHES: readonly Goods[] = ['answer', 'answer', 'answer', 'tale', 'pass', 'failure', 'balance']
 
 export async function blackbox(options: BlackboxOptions): Promise<Run> {
   const {
@@ -50,23 +58,36 @@ export async function blackbox(options: BlackboxOptions): Promise<Run> {
     mendedWithinMs = MENDED_WITHIN_MS,
   } = options
   const build = options.build ?? fileURLToPath(new URL('../../dist', import.meta.url))
-  const redis = await startSentinelRedis()
-  const sandbox = await startChild('sandbox.mjs', { roundMs: ROUND_MS })
+  const redis = await startSentinelRedis(isCalm ? 10_000 : 500)
+  const { realNode } = options
+  const sandbox = realNode
+    ? await startChild('../blackbox/real-node.mjs', realNode)
+    : await startChild('sandbox.mjs', { roundMs: ROUND_MS })
   const { url: sandboxUrl, payTo } = sandbox.said as { url: string; payTo: string }
-  const sellers = await startSellers({ redis, sandboxUrl, payTo, build, waitReplicas })
+  const sellers = await startSellers({ redis, sandboxUrl, payTo, build, waitReplicas, isCalm })
   try {
-    const market = { url: sellers.url, sandboxUrl, history: new History() }
+    const market: Market = {
+      url: sellers.url,
+      sandboxUrl,
+      isRealNode: realNode !== undefined,
+      timeoutMs: isCalm ? 60_000 : 6_000,
+      history: new History(),
+    }
     const purchases: Purchase[] = []
     const endsMs = performance.now() + durationMs
     const [deeds] = await Promise.all([
-      isCalm ? {} : torment({ sellers, redis, sandboxUrl }, seed, durationMs),
+      isCalm ? {} : torment({ sellers, redis, sandboxUrl, history: market.history }, seed, durationMs),
       ...Array.from({ length: buyers }, (_, at) => buy(market, purchases, seeded(seed + 100 + at), endsMs)),
       pester(market, seeded(seed + 99), endsMs),
     ])
     await sellers.finishDeploys()
-    await Promise.all(purchases.map(purchase => askTwice(purchase, mendedWithinMs)))
+    const asking = purchases.values()
+    const askOn = async () => {
+      for (const purchase of asking) await askTwice(purchase, mendedWithinMs)
+    }
+    await Promise.all(Array.from({ length: ASKING_AT_ONCE }, askOn))
     const transfers = await incomeOf(sandboxUrl, payTo)
-    return { ...judge(market.history.lines, transfers), deeds, lines: market.history.lines }
+    return { ...judge(market.history.lines, transfers), deeds, lines: market.history.lines, transfers }
   } finally {
     await sellers.close()
     await sandbox.kill()
@@ -109,7 +130,7 @@ async function incomeOf(sandboxUrl: string, payTo: string): Promise<Transfer[]> 
   const transfers: Transfer[] = []
   for (let next = ''; ; ) {
     const page = await (
-      await fetch(`${sandboxUrl}/v2/accounts/${payTo}/transactions?limit=1000${next && `&next=${next}`}`)
+      await askSandbox(`${sandboxUrl}/v2/accounts/${payTo}/transactions?limit=1000${next && `&next=${next}`}`)
     ).json()
     const { transactions, 'next-token': token } = page as {
       transactions: { id: string; 'asset-transfer-transaction'?: { amount: number; receiver: string } }[]

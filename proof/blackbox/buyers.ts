@@ -1,6 +1,6 @@
 /**
  * Buyers of three kinds: ours, the official client, and one that uses `fetch` and the official package's signatures. Each wants
- * something once, and asks until it has it. A stranger sends again what others sent.
+ * something once, and asks until it has it.
  */
 import { randomUUID } from 'node:crypto'
 import { toClientAvmSigner } from '@x402/avm'
@@ -8,18 +8,21 @@ import { ExactAvmScheme } from '@x402/avm/exact/client'
 import { x402Client } from '@x402/core/client'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import algosdk from 'algosdk'
-import { Agent, fetch as undiciFetch } from 'undici'
 import { SvcClient, SvcError } from '../../src/client.js'
-import type { History, Sent } from './history.js'
-import { paymentIn, proofOf } from './proof-of-payer.js'
+import { askSandbox, fetchFrom } from './fetch-from.js'
+import type { History } from './history.js'
+import { type Ask, BALANCE, onBalance, onWindow, workOf } from './prepaid.js'
+import { proofOf } from './proof-of-payer.js'
 
 export interface Market {
   readonly url: string
   readonly sandboxUrl: string
+  readonly isRealNode: boolean
+  readonly timeoutMs: number
   readonly history: History
 }
 
-export type Goods = 'answer' | 'tale' | 'pass' | 'failure'
+export type Goods = 'answer' | 'tale' | 'pass' | 'failure' | 'balance'
 
 /** One wish, of one account that nobody else has. */
 export interface Purchase {
@@ -35,73 +38,101 @@ export type BuyerKind = keyof typeof BUYERS
 export const BUYER_KINDS = Object.keys(BUYERS) as readonly BuyerKind[]
 
 const FUNDS = '10000000'
-const TIMEOUT_MS = 6_000
 
 export async function newPurchase(market: Market, kind: BuyerKind, goods: Goods): Promise<Purchase> {
   const account = algosdk.generateAccount()
   const funds = { address: String(account.addr), usdc: FUNDS, microAlgos: 1_000_000 }
-  const answer = await fetch(`${market.sandboxUrl}/sandbox/fund`, {
+  // On a real node an account opts in by itself.
+  const secretKey = market.isRealNode && Buffer.from(account.sk).toString('base64')
+  const answer = await askSandbox(`${market.sandboxUrl}/sandbox/fund`, {
     method: 'POST',
-    body: JSON.stringify(funds),
+    body: JSON.stringify({ ...funds, ...(secretKey && { secretKey }) }),
   })
   if (!answer.ok) throw new Error(`the faucet answered ${answer.status}: ${await answer.text()}`)
-  const id = `${kind} ${goods} ${randomUUID()}`
-  return { id, ask: BUYERS[kind](market, account, id, goods) }
+  // The official client knows no balances.
+  const buyer = goods === 'balance' && kind === 'official' ? 'plain' : kind
+  const id = `${buyer} ${goods} ${randomUUID()}`
+  return { id, ask: BUYERS[buyer](market, account, id, goods) }
 }
 
-const pathOf = (goods: Goods) => (goods === 'failure' ? 'answer' : goods)
-const bodyOf = (goods: Goods, question: string) => ({ question, ...(goods === 'failure' && { fail: true }) })
-
-/** From an address of loopback of its own, so that sellers tell buyers apart. */
-function fetchFrom(localAddress: string): typeof fetch {
-  const dispatcher = new Agent({ localAddress, pipelining: 0 })
-  return (async (input: Request) => {
-    const body = input.method === 'GET' ? undefined : await input.text()
-    const signal = AbortSignal.timeout(TIMEOUT_MS)
-    const headers = [...input.headers] as [string, string][]
-    return undiciFetch(input.url, { method: input.method, headers, body, signal, dispatcher })
-  }) as unknown as typeof fetch
-}
+const pathOf = (goods: string) => (goods === 'failure' ? 'answer' : goods)
+const bodyOf = (goods: Goods, question: string) =>
+  goods === 'balance' ? { amount: BALANCE } : { question, ...(goods === 'failure' && { fail: true }) }
 
 const ADDRESS_OF: Readonly<Record<BuyerKind, string>> = {
   ours: '127.0.0.2',
   official: '127.0.0.3',
   plain: '127.0.0.4',
 }
-const STRANGERS_ADDRESS = '127.0.0.66'
 
 /** Our client, with one key for its wish, under caps. */
-function ours({ url, sandboxUrl, history }: Market, account: algosdk.Account, id: string, goods: Goods) {
+function ours(
+  { url, sandboxUrl, history, timeoutMs }: Market,
+  account: algosdk.Account,
+  id: string,
+  goods: Goods,
+) {
+  const send = history.recording('ours', id, fetchFrom(ADDRESS_OF.ours, timeoutMs))
+  let balance: string | undefined
   const client = new SvcClient({
     secretKey: account.sk,
     network: 'testnet',
     algodUrl: sandboxUrl,
     maxPrice: '$1',
     maxPerDay: '$10',
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     retry: { attempts: 2, baseMs: 50, maxMs: 500 },
-    fetchImpl: history.recording('ours', id, fetchFrom(ADDRESS_OF.ours)),
+    fetchImpl: async (input, init) => {
+      const answer = await send(input, init)
+      balance ??= answer.headers.get('x-svc-balance-key') ?? undefined
+      return answer
+    },
   })
-  const idempotencyKey = randomUUID()
-  return async () => {
+  const call = async (wanted: Goods | 'metered', idempotencyKey: string) => {
+    const body = bodyOf(wanted === 'metered' ? 'answer' : wanted, id)
     try {
-      await client.call(`${url}/${pathOf(goods)}`, bodyOf(goods, id), { idempotencyKey })
-      return true
+      await client.call(`${url}/${wanted === 'failure' && balance ? 'metered' : pathOf(wanted)}`, body, {
+        idempotencyKey,
+      })
+      return 'answered'
     } catch (error) {
       if (!(error instanceof SvcError)) throw error
-      return goods === 'failure' && isOfHandler(error)
+      if (balance !== undefined && error.code === 'balance_required') return 'over'
+      return isOfHandler(error) && 'over'
     }
   }
+  let use: (() => Promise<boolean>) | undefined
+  const idempotencyKey = randomUUID()
+  return async () => {
+    if (use) return use()
+    if (goods !== 'balance')
+      return (await call(goods, idempotencyKey)) === (goods === 'failure' ? 'over' : 'answered')
+    await client.topUp(url, BALANCE).catch(error => {
+      if (!(error instanceof SvcError)) throw error
+    })
+    const ask = asking(send, url, id)
+    if (balance) use = onBalance(ask, balance, (key, at) => call(ownWork(at), key))
+    return false
+  }
 }
+
+/** Our client pays for an endpoint that takes more than balances by itself, where a balance does not suffice. */
+const ownWork = (call: number) =>
+  (workOf(call) === 'tale' ? 'metered' : workOf(call)) as 'metered' | 'failure'
 
 function isOfHandler({ detail }: SvcError): boolean {
   return JSON.stringify(detail ?? '').includes('asked_to_fail')
 }
 
 /** The official client, half of them with a key, as a header. What it lost it sends again, byte by byte. */
-function official({ url, sandboxUrl, history }: Market, account: algosdk.Account, id: string, goods: Goods) {
+function official(
+  { url, sandboxUrl, history, timeoutMs }: Market,
+  account: algosdk.Account,
+  id: string,
+  goods: Goods,
+) {
   const scheme = schemeOf(account, sandboxUrl)
-  const send = history.recording('official', id, fetchFrom(ADDRESS_OF.official))
+  const send = history.recording('official', id, fetchFrom(ADDRESS_OF.official, timeoutMs))
   let paid: Request | undefined
   const recorded: typeof fetch = (input, init) => {
     const request = new Request(input, init)
@@ -137,44 +168,49 @@ async function again(send: typeof fetch, account: algosdk.Account, paid: Request
 }
 
 /** No library of x402 but its signatures: one key for its wish, the same bytes until the end is known. */
-function plain({ url, sandboxUrl, history }: Market, account: algosdk.Account, id: string, goods: Goods) {
+function plain(
+  { url, sandboxUrl, history, timeoutMs }: Market,
+  account: algosdk.Account,
+  id: string,
+  goods: Goods,
+) {
   const signer = new x402Client().register('algorand:*', schemeOf(account, sandboxUrl))
-  const send = history.recording('plain', id, fetchFrom(ADDRESS_OF.plain))
+  const send = history.recording('plain', id, fetchFrom(ADDRESS_OF.plain, timeoutMs))
   const key = randomUUID()
+  const ask = asking(send, url, id, goods)
   let payment: string | undefined
-  let window: string | undefined
-  let uses = 0
-  const request = (more: Record<string, string>, idempotencyKey = key) => {
-    const { headers, ...rest } = asked(id, goods, idempotencyKey)
-    return send(`${url}/${pathOf(goods)}`, { ...rest, headers: { ...headers, ...more } })
-  }
-  const use = async (): Promise<boolean> => {
-    // Two more than the window has, two of them at once.
-    const answers = await Promise.all(
-      [0, 1].map(() => request({ 'x-svc-subscription': window! }, randomUUID())),
-    )
-    uses += answers.filter(({ status }) => status === 200 || status === 402).length
-    return uses >= 6
-  }
+  let use: (() => Promise<boolean>) | undefined
   return async () => {
     try {
-      if (window !== undefined) return await use()
+      if (use) return await use()
       if (payment === undefined) {
-        const quote = await request({})
+        const quote = await ask({}, key)
         if (quote.status !== 402) return false
         const challenge = JSON.parse(Buffer.from(quote.headers.get('payment-required')!, 'base64').toString())
         payment = Buffer.from(JSON.stringify(await signer.createPaymentPayload(challenge))).toString('base64')
         agree(history, 'plain', id, payment)
       }
-      const answer = await request({ 'payment-signature': payment })
-      window = answer.headers.get('x-svc-subscription') ?? undefined
+      const answer = await ask({ 'payment-signature': payment }, key)
+      const window = answer.headers.get('x-svc-subscription')
+      const balance = answer.headers.get('x-svc-balance-key')
+      if (window) use = onWindow(ask, window)
+      if (balance) use = onBalance(ask, balance)
       const isOver = await isEnd(answer, goods, () => {
         payment = undefined
       })
-      return isOver && window === undefined
+      return isOver && !use
     } catch {
       return false
     }
+  }
+}
+
+/** Requests of one wish. */
+function asking(send: typeof fetch, url: string, id: string, goods: Goods = 'answer'): Ask {
+  return (more, key, path = pathOf(goods), body = {}) => {
+    const { headers, ...rest } = asked(id, goods, key)
+    const sent = path === pathOf(goods) ? rest.body : JSON.stringify({ question: id, ...body })
+    return send(`${url}/${path}`, { ...rest, body: sent, headers: { ...headers, ...more } })
   }
 }
 
@@ -206,38 +242,4 @@ function agree(history: History, buyer: string, purchase: string, payment: strin
     accepted: { amount: string }
   }
   history.add({ what: 'agreed', atMs: Date.now(), buyer, purchase, payment, amount: accepted.amount })
-}
-
-/** Sends again what a buyer sent, from another address: the payment, with no key or with one that can be guessed. */
-export function stranger({ url, history }: Market) {
-  return async (random: () => number): Promise<void> => {
-    // What landed is on the chain, for all to read. What did not is known to the seller and its facilitator alone.
-    const receipts = new Map(
-      history.lines.flatMap(line => (line.what === 'got' && line.txId ? [[line.exchange, line.txId]] : [])),
-    )
-    const line = pick(
-      history.lines.filter(
-        line => line.what === 'sent' && receipts.has(line.exchange) && line.buyer !== 'stranger',
-      ),
-      random,
-    ) as Sent
-    if (line?.payment === undefined || paymentIn(line.payment).txId !== receipts.get(line.exchange)) return
-    const send = history.recording('stranger', `stranger of ${line.purchase}`, fetchFrom(STRANGERS_ADDRESS))
-    const headers = new Headers({
-      'content-type': 'application/json',
-      'payment-signature': asOnChain(line.payment),
-    })
-    if (random() < 0.5) headers.set('idempotency-key', random() < 0.5 ? '1' : 'order-1')
-    await send(url + line.path, { method: 'POST', headers, body: line.body }).catch(() => {})
-  }
-}
-
-function pick<T>(from: readonly T[], random: () => number): T | undefined {
-  return from[Math.floor(random() * from.length)]
-}
-
-/** A payment as whoever reads the chain can make it up: the signed group, and terms that are public. Its identifier is not. */
-function asOnChain(header: string): string {
-  const { x402Version, resource, accepted, payload } = JSON.parse(Buffer.from(header, 'base64').toString())
-  return Buffer.from(JSON.stringify({ x402Version, resource, accepted, payload })).toString('base64')
 }

@@ -2,7 +2,9 @@
  * Judges a run by what buyers sent and got, and by the chain. It imports nothing of the product and knows none of its states: only
  * what the five rules promise to a buyer.
  */
-import type { Got, Line, Sent } from './history.js'
+import { type Exchange, exchangesOf, forgettingIn, grouped, runsOf } from './exchanges.js'
+import type { Got, Line } from './history.js'
+import { isUncountedStream, judgePrepaid } from './prepaid-rules.js'
 import { paymentIn } from './proof-of-payer.js'
 
 /** A transfer of the asset to the seller, as the chain shows it. */
@@ -11,19 +13,38 @@ export interface Transfer {
   readonly amount: string
 }
 
-/** What must not be, each with its name. */
-export type Anomaly =
-  | 'unpaid-delivery' // an answer for a payment that never landed
-  | 'double-delivery' // two runs of the handler delivered for one payment
-  | 'double-charge' // two payments landed for one wish
-  | 'lost-answer' // a payment landed, and its answer cannot be had
-  | 'failure-charged' // a payment landed for work that failed
-  | 'overcharge' // a payment moved more than was agreed to
-  | 'unequal-replay' // one key, two answers
-  | 'false-no' // "not charged" was the last word on a payment that landed
-  | 'false-receipt' // a receipt for a transfer that is not on the chain
-  | 'stolen-answer' // a stranger was answered
-  | 'foreign-income' // the seller has a transfer that no buyer signed
+/** What must not be, each with its name, and what it is called where histories of databases are checked. */
+export const ANOMALIES = {
+  /** an answer for a payment that never landed */
+  'unpaid-delivery': 'dirty read',
+  /** two runs of the handler delivered for one payment */
+  'double-delivery': 'duplicate',
+  /** two payments landed for one wish */
+  'double-charge': 'duplicate',
+  /** a payment landed, and its answer cannot be had */
+  'lost-answer': 'lost write',
+  /** a payment landed for work that failed */
+  'failure-charged': 'G1a, aborted read',
+  /** a payment moved more than was agreed to */
+  overcharge: 'incompatible value',
+  /** one key, two answers */
+  'unequal-replay': 'P2, non-repeatable read',
+  /** "not charged" was the last word on a payment that landed */
+  'false-no': 'G1a, aborted read',
+  /** a receipt for a transfer that is not on the chain */
+  'false-receipt': 'lost write',
+  /** a stranger was answered */
+  'stolen-answer': undefined,
+  /** the seller has a transfer that no buyer signed */
+  'foreign-income': 'unexpected element',
+  /** a balance or a window has less left than its answers took */
+  'lost-units': 'phantom write',
+  /** a balance has more left than its answers took, or they took more than was sold */
+  'free-units': 'P4, lost update',
+  /** what was said to be left disagrees with the calls that had ended before */
+  'stale-balance': 'stale read',
+} as const
+export type Anomaly = keyof typeof ANOMALIES
 
 export interface Finding {
   readonly anomaly: Anomaly
@@ -33,28 +54,29 @@ export interface Finding {
 
 export interface Judgement {
   readonly findings: readonly Finding[]
-  /** How many calls were delivered in windows beyond those that were sold: the seller's loss, and nobody else's. */
+  /**
+   * How many calls were delivered in windows beyond those that were sold (a failover may forget a count and its answer), and streams on balances that were never counted: the seller's
+   * loss, and nobody else's.
+   */
   readonly givenAway: number
+  /**
+   * Streams that were paid for and broke, since their seller died while they left. A stream is charged before its first byte and is not
+   * kept unless it was whole, as docs/promises.md says; the seller owes it.
+   */
+  readonly brokenStreams: number
   readonly counts: Readonly<Record<string, number>>
 }
 
-/** What of an exchange both sides said. */
-interface Exchange {
-  readonly sent: Sent
-  readonly got?: Got
-}
-
 /** Answers that tell a payer that it was not charged: it will pay anew, or give up. */
-const isNo = ({ status, code }: Got) =>
+export const isNo = ({ status, code }: Pick<Got, 'status' | 'code'>) =>
   status === 402 || status === 500 || status === 504 || status === 400 || code === 'too_many_unpaid_calls'
-
-const CALLS_SOLD = 5
 
 export function judge(lines: readonly Line[], transfers: readonly Transfer[]): Judgement {
   const landed = new Map(transfers.map(transfer => [transfer.txId, transfer]))
   const exchanges = exchangesOf(lines)
   const findings: Finding[] = []
   let givenAway = 0
+  let brokenStreams = 0
   const find = (anomaly: Anomaly, purchase: string, says: string) =>
     findings.push({ anomaly, purchase, says })
 
@@ -63,6 +85,8 @@ export function judge(lines: readonly Line[], transfers: readonly Transfer[]): J
     if (!txIds.has(payment)) txIds.set(payment, paymentIn(payment).txId)
     return txIds.get(payment)!
   }
+
+  const forgot = forgettingIn(lines)
 
   for (const [purchase, own] of grouped(exchanges, ({ sent }) => sent.purchase)) {
     if (purchase.startsWith('stranger')) {
@@ -87,7 +111,7 @@ export function judge(lines: readonly Line[], transfers: readonly Transfer[]): J
       ({ sent }) => txIdOf(sent.payment!),
     )
     const charged = [...paid.keys()].filter(txId => landed.has(txId))
-    const isFailure = own.some(({ sent }) => sent.body.includes('"fail":true'))
+    const isFailure = own.some(({ sent }) => sent.payment !== undefined && sent.body.includes('"fail":true'))
     if (charged.length > 1) find('double-charge', purchase, charged.join(', '))
     if (isFailure && charged.length > 0) find('failure-charged', purchase, charged.join(', '))
     // Of a payment that landed: what came with it, and what came under its receipt, beside another payment.
@@ -98,16 +122,16 @@ export function judge(lines: readonly Line[], transfers: readonly Transfer[]): J
       if (got?.status === 200 && got.txId && !landed.has(got.txId)) find('false-receipt', purchase, got.txId)
     // A key belongs to a payer, or to a window: the documents say that the two are not one.
     const keyed = own.filter(({ sent }) => sent.idempotencyKey !== undefined)
-    for (const same of grouped(keyed, ({ sent }) => `${sent.idempotencyKey} ${sent.window ?? ''}`).values()) {
-      const runs = runsOf(same)
-      if (runs.size > 1) find('unequal-replay', purchase, [...runs].join(', '))
+    const scopeOf = ({ sent }: Exchange) => `${sent.idempotencyKey} ${sent.window ?? sent.balance ?? ''}`
+    for (const same of grouped(keyed, scopeOf).values()) {
+      // The head of a stream leaves a balance before its cost is counted: until then another run may take its place.
+      const lasting = same.filter(one => !isUncountedStream(one))
+      if (runsOf(lasting).size > 1 && !(same[0]!.sent.window && forgot(lasting)))
+        find('unequal-replay', purchase, [...runsOf(lasting)].join(', '))
     }
-    for (const [window, inside] of grouped(own, ({ sent }) => sent.window)) {
-      if (window === undefined) continue
-      // The call that bought the window is the first of it.
-      const runs = runsOf([...inside, ...own.filter(({ got }) => got?.soldWindow === window)])
-      givenAway += Math.max(0, runs.size - CALLS_SOLD)
-    }
+    const loss = judgePrepaid(own, (anomaly, says) => find(anomaly, purchase, says))
+    givenAway += loss.givenAway
+    brokenStreams += loss.brokenStreams
   }
 
   function judgePayment(
@@ -126,7 +150,10 @@ export function judge(lines: readonly Line[], transfers: readonly Transfer[]): J
     const last = about.at(-1)!.got
     if (isCharged && last && isNo(last))
       find('false-no', purchase, `${txId}: ${last.status} ${last.code ?? ''}`)
-    if (isCharged && runs.size === 0 && paidRuns.size === 0 && !isFailure)
+    if (!isCharged || runs.size > 0 || paidRuns.size > 0 || isFailure) return
+    if (last?.code === 'answer_not_kept' && about.every(({ sent }) => sent.path.endsWith('/tale')))
+      brokenStreams++
+    else
       find(
         'lost-answer',
         purchase,
@@ -145,35 +172,14 @@ export function judge(lines: readonly Line[], transfers: readonly Transfer[]): J
     replays: got.filter(({ isReplayed }) => isReplayed).length,
     proofs: exchanges.filter(({ sent, got }) => sent.isProven && got?.status === 200).length,
     'calls in windows': exchanges.filter(({ sent, got }) => sent.window && got?.status === 200).length,
+    'calls on balances': exchanges.filter(({ sent, got }) => sent.balance && got?.status === 200).length,
     'strangers refused': exchanges.filter(({ sent, got }) => sent.purchase.startsWith('stranger') && got)
       .length,
     ...countsOf(
       got.filter(({ status }) => status >= 400).map(({ status, code }) => `${status} ${code ?? ''}`.trim()),
     ),
   }
-  return { findings, givenAway, counts }
-}
-
-function runsOf(exchanges: readonly Exchange[]): ReadonlySet<string> {
-  return new Set(exchanges.flatMap(({ got }) => (got?.status === 200 && got.run ? [got.run] : [])))
-}
-
-function exchangesOf(lines: readonly Line[]): Exchange[] {
-  const got = new Map(lines.flatMap(line => (line.what === 'got' ? [[line.exchange, line]] : [])))
-  return lines.flatMap(line =>
-    line.what === 'sent' ? [{ sent: line, got: got.get(line.exchange) as Got }] : [],
-  )
-}
-
-function grouped<T, K>(all: readonly T[], keyOf: (one: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>()
-  for (const one of all) {
-    const key = keyOf(one)
-    const group = groups.get(key)
-    if (group) group.push(one)
-    else groups.set(key, [one])
-  }
-  return groups
+  return { findings, givenAway, brokenStreams, counts }
 }
 
 function countsOf(names: readonly string[]): Record<string, number> {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 
-export type Line = Sent | Got | Lost | Agreed
+export type Line = Sent | Got | Lost | Agreed | Deed
 
 interface Told {
   readonly atMs: number
@@ -27,6 +27,10 @@ export interface Sent extends OfExchange {
   readonly payment?: string
   /** A digest of the window's key. */
   readonly window?: string
+  /** A digest of the balance's key. */
+  readonly balance?: string
+  /** The most that the call may take of its balance, in base units. */
+  readonly maxCharge?: string
   readonly isProven?: boolean
 }
 
@@ -45,6 +49,13 @@ export interface Got extends OfExchange {
   readonly isReplayed?: boolean
   /** A digest of the window's key that came with the answer. */
   readonly soldWindow?: string
+  /** Of a balance: a digest of the key that came with the answer, and for how many base units it was sold. */
+  readonly soldBalance?: string
+  readonly units?: string
+  /** What a call took of its balance, and what was left then, as the seller says; and what the handler says that it cost. */
+  readonly charged?: string
+  readonly left?: string
+  readonly cost?: string
 }
 
 export interface Lost extends OfExchange {
@@ -57,6 +68,14 @@ export interface Agreed extends Told {
   readonly what: 'agreed'
   readonly payment: string
   readonly amount: string
+}
+
+/** The nemesis began to break something, or has mended it. */
+export interface Deed {
+  readonly what: 'deed'
+  readonly atMs: number
+  readonly name: string
+  readonly isOver: boolean
 }
 
 export function digest(secret: string): string {
@@ -97,27 +116,38 @@ export class History {
 
 function sentOf({ url, headers }: Request, body: string) {
   const window = headers.get('x-svc-subscription')
+  const balance = headers.get('x-svc-balance-key')
   return {
     path: new URL(url).pathname,
     body,
     ...present('idempotencyKey', headers.get('idempotency-key')),
     ...present('payment', headers.get('payment-signature')),
     ...present('window', window && digest(window)),
+    ...present('balance', balance && digest(balance)),
+    ...present('maxCharge', headers.get('x-svc-max-charge')),
     ...(headers.has('sign-in-with-x') && { isProven: true }),
   }
 }
 
 function gotOf({ status, headers }: Response, body: string) {
   const sold = headers.get('x-svc-subscription')
+  const balance = headers.get('x-svc-balance-key')
+  const soldBalance = balance && digest(balance)
   return {
     status,
     ...present('code', /"code":"([a-z_0-9]+)"/.exec(status >= 400 ? body : '')?.[1]),
-    ...present('run', /"?\\?"run\\?":\\?"([0-9a-f-]{36})/.exec(body)?.[1]),
+    // No handler answers a purchase of a balance: its key names the answer.
+    ...present('run', soldBalance ?? /"?\\?"run\\?":\\?"([0-9a-f-]{36})/.exec(body)?.[1]),
     ...present('question', /\\?"question\\?":\\?"([^"\\]+)/.exec(body)?.[1]),
     ...present('quoted', decoded(headers.get('payment-required'))?.accepts?.[0]?.amount),
     ...present('txId', decoded(headers.get('payment-response'))?.txId),
     ...(headers.get('idempotency-replayed') === 'true' && { isReplayed: true }),
     ...present('soldWindow', sold && digest(sold)),
+    ...present('soldBalance', soldBalance),
+    ...present('units', soldBalance && /"balance":"(\d+)"/.exec(body)?.[1]),
+    ...present('charged', headers.get('x-svc-charged')),
+    ...present('left', headers.get('x-svc-balance')),
+    ...present('cost', [...body.matchAll(/\\?"cost\\?":(\d+)/g)].at(-1)?.[1]),
   }
 }
 

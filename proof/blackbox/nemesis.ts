@@ -1,6 +1,8 @@
 /** What goes wrong and when: decided by the seed before anything runs. One thing at a time for each target. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { seeded } from '../chaos/random.js'
+import { askSandbox } from './fetch-from.js'
+import type { History } from './history.js'
 import type { SentinelRedis } from './redis-cluster.js'
 import { REPLICAS, type Sellers } from './sellers.js'
 
@@ -8,6 +10,7 @@ export interface World {
   readonly sellers: Sellers
   readonly redis: SentinelRedis
   readonly sandboxUrl: string
+  readonly history: History
 }
 
 /** Facilitator's faults that a seller cannot tell from one another, and those that it can. A lie about settling is believed, by design. */
@@ -85,6 +88,7 @@ const DEEDS: Readonly<
       await redis.mend()
     },
   },
+  split: { weight: 2, target: 'redis', deed: ({ redis }, random) => redis.split(random.between(500, 4_000)) },
   fill: { weight: 2, target: 'redis', deed: ({ redis }, random) => redis.fill(random.between(300, 2_000)) },
   'fail to settle': {
     weight: 8,
@@ -100,9 +104,9 @@ const DEEDS: Readonly<
 
 async function fault(sandboxUrl: string, stage: string, behaviour: string, random: Random): Promise<void> {
   const url = `${sandboxUrl}/sandbox/faults`
-  await fetch(url, { method: 'PUT', body: JSON.stringify({ stage, behaviour }) })
+  await askSandbox(url, { method: 'PUT', body: JSON.stringify({ stage, behaviour }) })
   await pause(random.between(200, 1_200))
-  await fetch(`${url}?stage=${stage}`, { method: 'DELETE' })
+  await askSandbox(`${url}?stage=${stage}`, { method: 'DELETE' })
 }
 
 /** Resolves, when all is mended, with what was done and how often. */
@@ -122,7 +126,9 @@ export async function torment(
     await pause(random.between(0, 1_000))
     while (performance.now() < endsMs) {
       const name = random.pick(drawn)
+      world.history.add({ what: 'deed', atMs: Date.now(), name, isOver: false })
       await DEEDS[name]!.deed(world, random)
+      world.history.add({ what: 'deed', atMs: Date.now(), name, isOver: true })
       done[name] = (done[name] ?? 0) + 1
       await pause(random.between(50, pauseMsMax[target]))
     }

@@ -41,6 +41,18 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     to: "if nowMs >= record.leaseEndsMs and record.state == 'settling' then return nil end\n  if nowMs >= record.leaseEndsMs and lists(record, 'lapsed') then move(record, 'lapsed') end",
     found: ['double-charge', 'double-delivery', 'lost-answer', 'unequal-replay'],
   },
+  'a call that fails on a balance takes what was reserved for it': {
+    file: 'src/adapters/redis/lua/charge-moves.js',
+    from: 'local given = claimOurs and giveBack(units, claim)\n',
+    to: "local given = claimOurs and giveBack(units, claim)\nif given and units and not charge then units.unused = math.max(0, units.unused - tonumber(given:match('^%d+'))) end\n",
+    found: ['lost-units'],
+  },
+  'two calls at once may reserve the same units': {
+    file: 'src/adapters/redis/lua/units.js',
+    from: 'math.max(0, units.unused - units.reserved)',
+    to: 'math.max(0, units.unused)',
+    found: ['free-units'],
+  },
   'whoever brings a payment that landed is answered': {
     file: 'src/app/charge/owners.js',
     from: /isBearer: !\([^)]*\)/,

@@ -1,7 +1,11 @@
-/** A Redis that keeps all it acknowledged, its replica, and two Sentinels that decide between them. */
+/**
+ * A Redis that keeps all it acknowledged, its replica, and two Sentinels that decide between them. These know each Redis by a wire of its
+ * own, which can be cut while sellers still reach it.
+ */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { type RedisServer, startRedis } from '../../test/support/redis-server.js'
+import { type Link, openLink } from './links.js'
 
 const KEEPS_ALL = [
   ...['appendonly yes', 'appendfsync always', 'save ""', 'maxmemory-policy noeviction'],
@@ -10,8 +14,8 @@ const KEEPS_ALL = [
 ]
 
 export interface SentinelRedis {
-  /** Of the two servers, in the order in which they were started. */
-  readonly ports: readonly number[]
+  /** Of the two servers: where each is known to its Sentinels, and where it listens. */
+  readonly servers: readonly { readonly known: number; readonly port: number }[]
   readonly sentinelPorts: readonly number[]
   /** Ends the primary as a crash would. Resolves when the Sentinels have another. */
   failOver(): Promise<void>
@@ -19,6 +23,11 @@ export interface SentinelRedis {
   mend(): Promise<void>
   /** The replica receives nothing for so long, and its primary then crashes: what was written meanwhile is lost. */
   forget(forMs: number): Promise<void>
+  /**
+   * The primary hears nothing of its replica and of the Sentinels for so long, and sellers still reach it: another primary stands beside it
+   * meanwhile. What only the old one wrote is lost when it hears of the new one.
+   */
+  split(forMs: number): Promise<void>
   /** The primary has no room for so long. */
   fill(forMs: number): Promise<void>
   close(): Promise<void>
@@ -26,27 +35,32 @@ export interface SentinelRedis {
 
 interface Node {
   readonly server: RedisServer
+  /** By which the other servers reach it. */
+  readonly wire: Link
   readonly admin: Redis
 }
 
-export async function startSentinelRedis(): Promise<SentinelRedis> {
+/** @param downAfterMs how long a Redis is silent before the Sentinels call it down */
+export async function startSentinelRedis(downAfterMs: number): Promise<SentinelRedis> {
   const nodes = [await node(KEEPS_ALL)]
-  nodes.push(await node([...KEEPS_ALL, `replicaof 127.0.0.1 ${nodes[0]!.server.port}`]))
+  nodes.push(await node(KEEPS_ALL))
+  await nodes[1]!.admin.call('REPLICAOF', '127.0.0.1', String(nodes[0]!.wire.port))
   await until(() => isFollowing(nodes[1]!))
-  const settings = [
-    `sentinel monitor svc 127.0.0.1 ${nodes[0]!.server.port} 1`,
-    'sentinel down-after-milliseconds svc 500',
+  const settings = (noticedAfterMs: number) => [
+    `sentinel monitor svc 127.0.0.1 ${nodes[0]!.wire.port} 1`,
+    `sentinel down-after-milliseconds svc ${noticedAfterMs}`,
     'sentinel failover-timeout svc 3000',
   ]
-  const sentinels = [await node(settings, true), await node(settings, true)]
+  // Two that notice at the same moment each vote for themselves, and again after six seconds.
+  const sentinels = [await node(settings(downAfterMs), true), await node(settings(2 * downAfterMs), true)]
   const sees = async ({ admin }: Node) =>
-    String(await admin.call('SENTINEL', 'REPLICAS', 'svc')).includes(String(nodes[1]!.server.port)) &&
+    String(await admin.call('SENTINEL', 'REPLICAS', 'svc')).includes(String(nodes[1]!.wire.port)) &&
     String(await admin.call('SENTINEL', 'SENTINELS', 'svc')).includes('port')
   for (const sentinel of sentinels) await until(() => sees(sentinel))
 
   const known = async () => {
     const told = (await sentinels[0]!.admin.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'svc')) as string[]
-    return nodes.find(({ server }) => server.port === Number(told[1]))!
+    return nodes.find(({ wire }) => wire.port === Number(told[1]))!
   }
   const primary = async (): Promise<Node> => {
     for (;;) {
@@ -58,34 +72,48 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
   const other = (one: Node) => nodes.find(node => node !== one)!
   const down = new Set<Node>()
 
+  // A replica that heard nothing for long may be refused: then the old primary has to come back.
+  const promoted = (old: Node) =>
+    until(async () => (await known()) !== old && (await isPrimary(await known())), PROMOTED_WITHIN_MS)
+
   async function failOver(): Promise<void> {
     const old = await primary()
     down.add(old)
     await old.server.kill()
-    const isPromoted = async () => (await known()) !== old && (await isPrimary(await known()))
-    // A replica that heard nothing for long may be refused: then the old primary has to come back.
-    await until(isPromoted, PROMOTED_WITHIN_MS)
+    await promoted(old)
+  }
+
+  async function mend(): Promise<void> {
+    for (const node of down) await node.server.start()
+    down.clear()
+    const first = await primary()
+    const { admin } = other(first)
+    await until(() => isFollowing(other(first)), 3_000)
+    // The Sentinels lead back a server that calls itself the primary only after eight seconds, and cut off its clients then.
+    await admin.call('REPLICAOF', '127.0.0.1', String(first.wire.port))
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal')
+    await until(() => isFollowing(other(first)))
   }
 
   return {
-    ports: nodes.map(({ server }) => server.port),
+    servers: nodes.map(({ server, wire }) => ({ known: wire.port, port: server.port })),
     sentinelPorts: sentinels.map(({ server }) => server.port),
     failOver,
-    async mend() {
-      for (const node of down) await node.server.start()
-      down.clear()
-      const first = await primary()
-      await until(() => isFollowing(other(first)), PROMOTED_WITHIN_MS)
-      // The Sentinels lead a server that lost its way back after a while; it need not take so long.
-      await other(first).admin.call('REPLICAOF', '127.0.0.1', String(first.server.port))
-      await until(() => isFollowing(other(first)))
-    },
+    mend,
     async forget(forMs) {
       const first = await primary()
       // The link between the two is full: the replica's output is closed again and again by its limit.
       await other(first).admin.call('REPLICAOF', '127.0.0.1', '1')
       await pause(forMs)
       await failOver()
+    },
+    async split(forMs) {
+      const old = await primary()
+      old.wire.set('cut')
+      await promoted(old)
+      await pause(forMs)
+      old.wire.set('up')
+      await mend()
     },
     async fill(forMs) {
       const { admin } = await primary()
@@ -94,9 +122,10 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
       await admin.config('SET', 'maxmemory', '0')
     },
     async close() {
-      for (const { server, admin } of [...sentinels, ...nodes]) {
+      for (const { server, admin, wire } of [...sentinels, ...nodes]) {
         admin.disconnect()
         await server.stop()
+        await wire.close()
       }
     },
   }
@@ -106,7 +135,12 @@ async function node(settings: readonly string[], sentinel = false): Promise<Node
   const server = await startRedis({ settings, sentinel })
   const admin = new Redis(server.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 })
   admin.on('error', () => {})
-  return { server, admin }
+  const wire = await openLink(server.port)
+  if (!sentinel) {
+    await admin.config('SET', 'replica-announce-ip', '127.0.0.1', 'replica-announce-port', wire.port)
+    await admin.config('REWRITE')
+  }
+  return { server, admin, wire }
 }
 
 const answers = (info: Promise<string>, word: string) =>

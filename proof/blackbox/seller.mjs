@@ -5,9 +5,15 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 
-const { build, payTo, sentinels, natMap, waitReplicas, price, port, options } = JSON.parse(process.argv[2])
+const { build, payTo, sentinels, natMap, waitReplicas, price, port, options, commandTimeoutMs } = JSON.parse(
+  process.argv[2],
+)
 const { defineAgent, defineEndpoint, serve } = await import(`${build}/src/index.js`)
 const { redisStores } = await import(`${build}/src/redis.js`)
+
+/** Of all deploys, in base units: no call costs more. */
+const LEAST_PRICE = 10_000
+const usd = units => `$${(units / 1_000_000).toFixed(6)}`
 
 const work = () => new Promise(resolve => setTimeout(resolve, Math.random() * 150))
 
@@ -20,6 +26,21 @@ const answer = defineEndpoint({
     await work()
     if (body.fail) return Response.json({ error: { code: 'asked_to_fail' } }, { status: 500 })
     return { question: body.question, run: randomUUID() }
+  },
+})
+
+/** Costs what its handler says, and says it in its answer too. */
+const metered = defineEndpoint({
+  name: 'metered',
+  price,
+  only: 'balance',
+  timeout: 2_000,
+  async handler({ body, charge }) {
+    await work()
+    if (body.fail) return Response.json({ error: { code: 'asked_to_fail' } }, { status: 500 })
+    const cost = Math.floor(Math.random() * LEAST_PRICE)
+    charge(usd(cost))
+    return { question: body.question, run: randomUUID(), cost }
   },
 })
 
@@ -38,11 +59,14 @@ const tale = defineEndpoint({
   price,
   stream: true,
   timeout: 5_000,
-  async *handler({ body }) {
+  async *handler({ body, charge }) {
     const run = randomUUID()
+    let cost = 0
     for (const part of ['once', 'upon', 'a time']) {
       await work()
-      yield JSON.stringify({ question: body.question, run, part })
+      cost += LEAST_PRICE / 4
+      charge(usd(cost))
+      yield JSON.stringify({ question: body.question, run, part, cost })
     }
   },
 })
@@ -53,12 +77,13 @@ const agent = defineAgent({
   description: 'One of three replicas that share a Redis.',
   payTo,
   network: 'testnet',
-  endpoints: [answer, pass, tale],
+  endpoints: [answer, metered, pass, tale],
+  balance: { amounts: ['$0.05'], period: '1h' },
 })
 
 const redis = new Redis({ sentinels, name: 'svc', natMap })
 redis.on('error', () => {})
-const stores = redisStores(redis, { commandTimeoutMs: 1_000, waitReplicas })
+const stores = redisStores(redis, { commandTimeoutMs, waitReplicas })
 serve(agent, {
   port,
   host: '127.0.0.1',

@@ -10,7 +10,7 @@ import type { SentinelRedis } from './redis-cluster.js'
 
 export const REPLICAS = 3
 
-/** Short, so that leases end while the run looks. */
+/** Short, so that leases end while the run looks. Where nothing breaks, the product's own: then only load could end one. */
 const TIMEOUTS = {
   verifyMs: 1_500,
   settleMs: 1_500,
@@ -45,6 +45,7 @@ export interface SellersOptions {
   /** The folder of the compiled product. */
   readonly build: string
   readonly waitReplicas: number
+  readonly isCalm: boolean
 }
 
 export async function startSellers(options: SellersOptions): Promise<Sellers> {
@@ -60,9 +61,13 @@ export async function startSellers(options: SellersOptions): Promise<Sellers> {
 
   async function start(at: number): Promise<void> {
     const { port, natMap, sentinels } = seats[at]!
-    const { redis: _, sandboxUrl, ...settings } = options
+    const { redis: _, sandboxUrl, isCalm, ...settings } = options
     const price = PRICES[versions[at]! % PRICES.length]
-    const more = { options: { advanced: { timeouts: TIMEOUTS, maxTimeoutSeconds: PAYMENT_SECONDS } } }
+    const timeouts = isCalm ? {} : { timeouts: TIMEOUTS }
+    const more = {
+      options: { advanced: { ...timeouts, maxTimeoutSeconds: PAYMENT_SECONDS } },
+      ...(!isCalm && { commandTimeoutMs: 1_000 }),
+    }
     running[at] = await startSeller({ ...settings, ...more, port, natMap, sentinels, price }, sandboxUrl)
     balancer.ports[at] = port
   }
@@ -123,17 +128,15 @@ export async function startSellers(options: SellersOptions): Promise<Sellers> {
 }
 
 /** Where a replica listens, and the wires by which it reaches Redis, whoever the Sentinels say is the primary. */
-async function openSeat({ ports, sentinelPorts }: SentinelRedis) {
-  const links: Link[] = await Promise.all([...ports, ...sentinelPorts].map(openLink))
+async function openSeat({ servers, sentinelPorts }: SentinelRedis) {
+  const reached = [...servers, ...sentinelPorts.map(port => ({ known: port, port }))]
+  const links: Link[] = await Promise.all(reached.map(({ port }) => openLink(port)))
   const natMap = Object.fromEntries(
-    [...ports, ...sentinelPorts].map((port, at) => [
-      `127.0.0.1:${port}`,
-      { host: '127.0.0.1', port: links[at]!.port },
-    ]),
+    reached.map(({ known }, at) => [`127.0.0.1:${known}`, { host: '127.0.0.1', port: links[at]!.port }]),
   )
   const sentinels = sentinelPorts.map((_, at) => ({
     host: '127.0.0.1',
-    port: links[ports.length + at]!.port,
+    port: links[servers.length + at]!.port,
   }))
   return { port: await freePort(), links, natMap, sentinels }
 }

@@ -1,6 +1,7 @@
 /** The moves of calls on a balance: the product's own decision, and what must hold of each of them. */
-import type { Decision } from '../../src/domain/charge-store/decision.js'
+
 import type { Opened, UnitsCounted } from '../../src/domain/charge-store/moves.js'
+import type { Decision } from '../../src/domain/charge-store/records.js'
 import * as transition from '../../src/domain/charge-store/transition.js'
 import { type BalanceMoment, PERIOD_MS, SLOT, SOLD } from './balance-world.js'
 import { broken } from './store-moves.js'
@@ -22,7 +23,7 @@ function decide(moment: BalanceMoment, index: number, move: BalanceMove) {
     case 'open':
       return transition.open(moment, { ...hold, take, leaseMs: LEASE_MS }, NOW_MS)
     case 'renew':
-      return transition.renew(moment, { ...hold, leaseMs: LEASE_MS }, NOW_MS)
+      return transition.renew(moment, hold, LEASE_MS, NOW_MS)
     case 'count':
       return transition.count(moment, { ...closing, how: 'complete', charge, answer }, NOW_MS)
     case 'release':
@@ -137,6 +138,14 @@ function checkSentAgain(after: BalanceMoment, index: number, move: BalanceMove, 
     broken('a move that is sent again changes and answers the same')
 }
 
+/** What a call is told that asks for more than there can be; nothing where no call can take. */
+function leftIn(moment: BalanceMoment) {
+  const hold = { slot: SLOT, token: 'asking', claim: { name: 'asking', bodyHash: 'body' }, hasUnits: true }
+  const asked = { ...hold, take: Number.MAX_SAFE_INTEGER, leaseMs: LEASE_MS }
+  const { verdict: opened } = transition.open(moment, asked, NOW_MS)
+  return opened.verdict === 'opened' && opened.units?.verdict === 'short' ? opened.units : undefined
+}
+
 /** Of every moment. */
 export function checkUnits(moment: BalanceMoment): void {
   const { plan } = moment.world
@@ -146,8 +155,8 @@ export function checkUnits(moment: BalanceMoment): void {
   if (units && units.unused !== Math.max(0, SOLD - charged))
     broken('what is counted is the sum of the charges of the claims that are completed')
   if (done.some(({ reserved }) => reserved !== undefined)) broken('a call that is done has nothing reserved')
-  const free = transition.look(moment, SLOT, NOW_MS)?.free
-  if (free !== undefined && free !== Math.max(0, units!.unused - moment.reserved()))
+  const left = leftIn(moment)
+  if (left && left.free !== Math.max(0, units!.unused - moment.reserved()))
     broken('what is free is what nobody has counted or reserved, and never below 0')
   const atWork = moment.claims.filter(({ reserved, leaseEndsMs }) => reserved && leaseEndsMs > NOW_MS)
   if (atWork.some(({ expiresAtMs }) => !units || units.expiresAtMs < expiresAtMs))
@@ -161,8 +170,8 @@ export function checkUnits(moment: BalanceMoment): void {
 export function checkAtRest(moment: BalanceMoment): void {
   const later = moment.copy()
   for (const claim of later.claims) later.setClaim({ ...claim, leaseEndsMs: NOW_MS })
-  const look = transition.look(later, SLOT, NOW_MS)
-  if (look && look.free !== look.unused) broken('no unit is lost')
+  const left = leftIn(later)
+  if (left && left.free !== left.unused) broken('no unit is lost')
   for (const [index] of later.world.plan.calls.entries()) {
     const { hold } = argumentsOf(later, index)
     const { verdict } = transition.open(later, { ...hold, token: 'later', leaseMs: LEASE_MS }, NOW_MS).verdict

@@ -2,7 +2,7 @@
 import { plant } from './plants.mjs'
 
 const UNITS = 'src/domain/charge-store/units.ts'
-const CLOSING = 'src/domain/charge-store/closing.ts'
+const CLOSING = 'src/domain/charge-store/transition.ts'
 const DECISION = 'src/domain/charge-store/transition.ts'
 const RECORDS = 'src/domain/charge-store/records.ts'
 
@@ -120,8 +120,8 @@ export const BALANCE_PLANTS = [
     'forgotten-at-work',
     'A balance is forgotten at its end, although calls have reserved of it.',
     UNITS,
-    'Math.max(units.expiresAtMs, expiresAtMs)',
-    'units.expiresAtMs',
+    'return units.expiresAtMs >= expiresAtMs ? units : { ...units, expiresAtMs }',
+    'return units',
     TWO_KEYS,
   ),
   plant(

@@ -7,7 +7,7 @@
 /** @typedef {{ name: string, says: string, edits: readonly Edit[], in: string }} Plant The case that finds it. */
 
 const DECISION = 'src/domain/charge-store/transition.ts'
-const CLOSING = 'src/domain/charge-store/closing.ts'
+const CLOSING = 'src/domain/charge-store/transition.ts'
 const RECORDS = 'src/domain/charge-store/records.ts'
 
 const ONE_PAYMENT = 'one key, one payment, release'
@@ -65,8 +65,8 @@ export const PLANTS = [
     'taken-over-alive',
     'A key that is settling is taken over while its call lives.',
     DECISION,
-    'if (claim.token !== move.token && nowMs < claim.leaseEndsMs) {',
-    "if (claim.token !== move.token && nowMs < claim.leaseEndsMs && !claimLists(claim, 'orphaned')) {",
+    'if (claim.token !== move.token && nowMs < claim.leaseEndsMs)',
+    "if (claim.token !== move.token && nowMs < claim.leaseEndsMs && !claimLists(claim, 'orphaned'))",
   ),
   plant(
     'taken-over-without-token',
@@ -132,8 +132,8 @@ export const PLANTS = [
     'renew-unfenced',
     'A renewal does not check the token of the key.',
     DECISION,
-    "if (move.claim && !(claim?.token === move.token && claimLists(claim, 'renewed'))) return unchanged(false)",
-    "if (move.claim && !(claim && claimLists(claim, 'renewed'))) return unchanged(false)",
+    "if (hold.claim && !(claim?.token === hold.token && claimLists(claim, 'renewed'))) return unchanged(false)",
+    "if (hold.claim && !(claim && claimLists(claim, 'renewed'))) return unchanged(false)",
     TWO_PAYMENTS,
   ),
   plant(

@@ -1,8 +1,7 @@
 /** The five moves of the charge store: the product's own decision over the packed records, and what must hold of each of them. */
 
-import type { Decision } from '../../src/domain/charge-store/decision.js'
-import type { OpenMove } from '../../src/domain/charge-store/moves.js'
-import type { Claim, Payment } from '../../src/domain/charge-store/records.js'
+import type { Hold, OpenMove } from '../../src/domain/charge-store/moves.js'
+import type { Claim, Decision, Payment } from '../../src/domain/charge-store/records.js'
 import * as transition from '../../src/domain/charge-store/transition.js'
 import {
   CLAIM_TTL_MS,
@@ -77,7 +76,7 @@ export function argumentsOf(moment: Moment, move: StoreMove) {
         ...{ leaseMs: LEASE_MS, paymentTtlMs: PAYMENT_TTL_MS, claimTtlMs: CLAIM_TTL_MS },
       }
     case 'renew':
-      return { ...hold, ...(move.isKeyAlone && { payment: undefined }), leaseMs: LEASE_MS }
+      return { ...hold, ...(move.isKeyAlone && { payment: undefined }) }
     case 'close': {
       const { how } = move
       return {
@@ -150,7 +149,8 @@ function makeAndCheck(moment: Moment, move: StoreMove): Answered {
   return answered
 }
 
-const { open, record, renew, close, resolve } = transition
+const { open, record, close, resolve } = transition
+const renew = (moment: Moment, hold: Hold) => transition.renew(moment, hold, LEASE_MS, NOW_MS)
 const DECIDES = { open, record, renew, close, resolve }
 
 function decide(moment: Moment, move: StoreMove): Decision<unknown> {

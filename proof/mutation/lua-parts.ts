@@ -2,6 +2,7 @@
 import { GIVE_BACK, TAKE } from '../../src/adapters/redis/counters.js'
 import { CLOSE, OPEN, RECORD, RENEW, RESOLVE } from '../../src/adapters/redis/lua/charge-moves.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
+import { DROP, SELL, UNITS } from '../../src/adapters/redis/lua/units.js'
 import {
   ATTACH,
   DUE,
@@ -10,8 +11,7 @@ import {
   RELEASE,
   RESERVE,
   SETTLE,
-} from '../../src/adapters/redis/lua/spend-ledger.js'
-import { DROP, LOOK, SELL, UNITS } from '../../src/adapters/redis/lua/units.js'
+} from '../../src/adapters/redis/spend-ledger.js'
 import { TIME_READ } from '../../test/support/redis-virtual.js'
 
 /**
@@ -32,7 +32,6 @@ export const PARTS: Readonly<Record<string, string>> = {
     renew: RENEW,
     close: CLOSE,
     sell: SELL,
-    look: LOOK,
     drop: DROP,
   }),
   take: TAKE,

@@ -24,6 +24,8 @@ export interface Conditions {
   readonly actsPerBuyer: number
   /** How many calls a window has; `undefined` where only time ends it. */
   readonly windowCalls: number | undefined
+  /** How long a balance lasts: mostly longer than the episode. */
+  readonly balancePeriod: string
   /** Whether a part of what is sold by the call is streams. */
   readonly sellsStreams: boolean
   /** Acts begin within this time. */
@@ -46,6 +48,9 @@ export interface Conditions {
   readonly node: NodeTrouble
   /** How far clocks of processes are apart, at most. */
   readonly skewMs: number
+  /** Whether they are set while an episode runs. */
+  readonly clocksJump: boolean
+  readonly mount: Features['mount']
 }
 
 export type Link = 'http' | 'facilitator' | 'node' | 'store'
@@ -115,6 +120,7 @@ export function conditionsOf(seed: string): Conditions {
     )
       ? WINDOW_CALLS
       : undefined,
+    balancePeriod: new Dice(`${seed}/balance`).chance(0.25) ? '60s' : '24h',
     sellsStreams: new Dice(`${seed}/streams`).chance(0.5),
     spanMs: kind === 'hoard' ? 2 * DAY_MS : dice.between(20_000, 240_000),
     links: {
@@ -141,7 +147,9 @@ export function conditionsOf(seed: string): Conditions {
       errors: often(0.4, 0.3),
       foreign: often(0.15, 0.3),
     },
-    skewMs: features?.clocks === 'apart' ? dice.between(600_000, 10_800_000) : 0,
+    skewMs: (features?.clocks ?? 'together') === 'together' ? 0 : dice.between(600_000, 10_800_000),
+    clocksJump: features?.clocks === 'jumping',
+    mount: features?.mount ?? 'none',
   }
 }
 

@@ -17,28 +17,29 @@ export function pairsOfRow(row: Row): string[] {
   return values.flatMap((one, at) => values.slice(at + 1).map(other => pairName(one, other)))
 }
 
-/** All pairs of the table, without those that cannot exist. */
-export function pairsOf(table: Table, cannot: readonly Pair[]): Set<string> {
+/** All pairs of the table by their names, each as a row of two values, without those that cannot exist. */
+export function pairsOf(table: Table, cannot: readonly Pair[]): Map<string, Row> {
   const factors = Object.entries(table)
   const all = factors.flatMap(([one, values], at) =>
     factors
       .slice(at + 1)
       .flatMap(([other, others]) =>
-        values.flatMap(value => others.map(second => pairName(`${one}=${value}`, `${other}=${second}`))),
+        values.flatMap(value => others.map(second => ({ [one]: value, [other]: second }))),
       ),
   )
   const refused = new Set(cannot.map(([one, other]) => pairName(one, other)))
-  return new Set(all.filter(pair => !refused.has(pair)))
+  const named = all.map(row => [pairsOfRow(row)[0]!, row] as const)
+  return new Map(named.filter(([name]) => !refused.has(name)))
 }
 
 /** The same rows for the same table. @throws where a pair can stand in no row */
 export function coveringArray(table: Table, cannot: readonly Pair[]): readonly Row[] {
   const possible = pairsOf(table, cannot)
-  const left = new Set(possible)
+  const left = new Map(possible)
   const rows: Row[] = []
-  while (left.size > 0) {
-    const [pair] = left as Set<string>
-    const row = filled(table, pair!, { possible, left })
+  for (const [pair, begun] of possible) {
+    if (!left.has(pair)) continue
+    const row = filled(table, begun, { possible, left })
     if (!row) throw new Error(`no row can have ${pair}`)
     rows.push(row)
     for (const met of pairsOfRow(row)) left.delete(met)
@@ -47,12 +48,11 @@ export function coveringArray(table: Table, cannot: readonly Pair[]): readonly R
 }
 
 interface Pairs {
-  readonly possible: ReadonlySet<string>
-  readonly left: ReadonlySet<string>
+  readonly possible: ReadonlyMap<string, Row>
+  readonly left: ReadonlyMap<string, Row>
 }
 
-function filled(table: Table, pair: string, pairs: Pairs): Row | undefined {
-  const begun = Object.fromEntries(pair.split(' ').map(value => value.split('=') as [string, string]))
+function filled(table: Table, begun: Row, pairs: Pairs): Row | undefined {
   const row = complete(
     table,
     Object.keys(table).filter(factor => !(factor in begun)),

@@ -8,8 +8,10 @@ import { quiet } from './machine.js'
 import { ACTS, type Act, type ActKind, HOARD_ACTS } from './parties/acts.js'
 import { Buyer } from './parties/buyer.js'
 import { HOSTILE_HOST, hostileSeller } from './parties/hostile-seller.js'
+import { onBalance } from './parties/on-balance.js'
 import { paired } from './parties/paired.js'
 import { strange } from './parties/strangers.js'
+import { takenOver } from './parties/take-overs.js'
 import type { Violation } from './world/truth.js'
 import { World } from './world/world.js'
 
@@ -48,6 +50,10 @@ const POOR = { microAlgos: 1_000_000n, usdc: 15_000n }
 
 /** Buyers of an episode who act out its row of features: the second one when all trouble is over. */
 const PAIRED = 2
+/** Buyers of an episode who use balances: the last one when all trouble is over. */
+const PREPAID = 3
+/** Buyers of an episode whose calls are taken over, where there are replicas. */
+const TAKEN_OVER = 2
 /** Within so long the second one begins. */
 const CALM_MS = 30_000
 
@@ -119,6 +125,16 @@ function begin(world: World, only: ReadonlySet<string> | undefined) {
       schedule(buyer, `pair${who}`, fate.dice(`pair${who}`), paired, who === 1 ? 0 : conditions.spanMs)
     if (conditions.features && who <= PAIRED)
       schedule(buyer, `strange${who}`, fate.dice(`strange${who}`), strange, who === 1 ? 0 : conditions.spanMs)
+    if (conditions.features && conditions.replicas > 1 && who <= TAKEN_OVER)
+      schedule(buyer, `taken${who}`, fate.dice(`taken${who}`), takenOver)
+    if (conditions.features && who <= PREPAID)
+      schedule(
+        buyer,
+        `prepaid${who}`,
+        fate.dice(`prepaid${who}`),
+        onBalance,
+        who < PREPAID ? 0 : conditions.spanMs,
+      )
   }
   return { acts, buyers }
 }

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { episode } from './episode.js'
 import { INVARIANTS, type Invariant } from './invariants/names.js'
-import { MetPairs } from './pairs.js'
+import { MetPairs, RANDOM_ROWS } from './pairs.js'
 import { type Failure, smallest } from './shrink.js'
 
 const USAGE = `npm run simulate -- [options]
@@ -13,6 +13,7 @@ const USAGE = `npm run simulate -- [options]
   --calls n      stop after so many calls instead
   --minutes n    stop after so many minutes instead
   --keep-going   list every seed that fails, instead of looking into the first
+  --random-rows  draw each episode's features at random, instead of from the covering array in turn
   --matrix       show how often each pair of features met
   --replay file  show a failure that was found, step by step`
 
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     'keep-going': { type: 'boolean', default: false },
     replay: { type: 'string' },
     matrix: { type: 'boolean', default: false },
+    'random-rows': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -58,7 +60,7 @@ async function simulate(): Promise<void> {
     seed < first + seeds && sum.calls < callsMax && performance.now() < untilMs;
     seed++
   ) {
-    const ended = await episode({ seed: String(seed) })
+    const ended = await episode({ seed: `${values['random-rows'] ? RANDOM_ROWS : ''}${seed}` })
     sum.episodes++
     sum.calls += ended.calls
     sum.requests += ended.requests
@@ -71,7 +73,7 @@ async function simulate(): Promise<void> {
     if (violation) {
       sum.failures++
       process.exitCode = 1
-      console.log(`seed ${seed}: ${violation.invariant}: ${violation.detail}`)
+      console.log(`seed ${ended.seed}: ${violation.invariant}: ${violation.detail}`)
       if (!values['keep-going']) return explain(await smallest(ended))
     }
     if (performance.now() - saidMs < SAY_EVERY_MS) continue

@@ -3,6 +3,7 @@
  * so that all rows come within as many seeds. What is not in the table is rolled as before.
  */
 import { coveringArray, type Pair, pairName, pairsOf, pairsOfRow } from './covering-array.js'
+import { Dice } from './kernel/dice.js'
 
 export const TABLE = {
   /** Of one seller, with one address, one process and one store. */
@@ -11,16 +12,24 @@ export const TABLE = {
   mode: ['none', 'release', 'replay'],
   confirm: ['facilitator', 'chain'],
   facilitators: ['one', 'several', 'hostile'],
-  /** Of processes, by hours. */
-  clocks: ['together', 'apart'],
+  /** Of processes, by hours; some are set while they run. */
+  clocks: ['together', 'apart', 'jumping'],
+  /**
+   * Where the agent's paths begin: at the root, under its own `basePath`, or where an app of the seller's mounts it; or its endpoints are
+   * routes of an app, behind a gate.
+   */
+  mount: ['none', 'base path', 'app', 'gate'],
   /** Of a replica, between the payment and the next request for it. */
   stop: ['none', 'drain', 'death'],
   /** What the next version changes, between the quote and the payment or after the answer. */
   deploy: ['none', 'price', 'schema', 'mode', 'count', 'facilitators'],
-  payer: ['plain', 'multisig', 'rekeyed'],
+  payer: ['plain', 'multisig', 'logic signature', 'rekeyed'],
   key: ['none', 'short', 'guessable', 'random', 'identifier'],
   proof: ['none', 'right', 'another', 'old'],
-  sold: ['call', 'time', 'calls'],
+  /** A call, a window that ends by time or by its calls, or a balance. */
+  sold: ['call', 'time', 'calls', 'balance'],
+  /** What the handler says that the call cost: nothing, less than the price, or no amount of money. */
+  charge: ['price', 'less', 'wrong'],
   answer: ['small', 'large', 'stream', 'broken stream'],
   door: ['http', 'fetch', 'message', 'task', 'mcp'],
 } as const
@@ -38,20 +47,52 @@ export const CANNOT: readonly { readonly pair: Pair; readonly because: string }[
     pair: ['confirm=facilitator', 'facilitators=hostile'],
     because: 'A facilitator whose word settles is trusted: what a hostile one says is believed.',
   },
+  {
+    pair: ['mount=gate', 'door=message'],
+    because: 'Messages of A2A and MCP cannot run a route of an app: a gate has neither door.',
+  },
+  {
+    pair: ['mount=gate', 'door=task'],
+    because: 'Messages of A2A and MCP cannot run a route of an app: a gate has neither door.',
+  },
+  {
+    pair: ['mount=gate', 'door=mcp'],
+    because: 'Messages of A2A and MCP cannot run a route of an app: a gate has neither door.',
+  },
+  {
+    pair: ['mount=app', 'door=fetch'],
+    because: 'A handler for fetch sees whole URLs, wherever an app mounts it: its only prefix is `basePath`.',
+  },
 ]
 
 const PAIRS = CANNOT.map(({ pair }) => pair)
+const POSSIBLE = pairsOf(TABLE, PAIRS)
 export const ROWS = coveringArray(TABLE, PAIRS) as unknown as readonly Features[]
 
-/** The same for the same seed. Seeds that follow each other have rows that follow each other. */
+/** Before a seed whose row is drawn at random. */
+export const RANDOM_ROWS = 'random-'
+
+/** The same for the same seed. Seeds that follow each other have rows that follow each other, or each has a random one. */
 export function featuresOf(seed: string): Features {
-  return ROWS[(Number.parseInt(seed, 10) || 0) % ROWS.length]!
+  return seed.startsWith(RANDOM_ROWS)
+    ? randomRow(new Dice(`${seed}/row`))
+    : ROWS[(Number.parseInt(seed, 10) || 0) % ROWS.length]!
+}
+
+/** Three and more features meet in these, as they do not in the array's rows. */
+function randomRow(dice: Dice): Features {
+  for (;;) {
+    const row = Object.fromEntries(
+      Object.entries(TABLE).map(([factor, values]) => [factor, dice.pick(values)]),
+    )
+    if (pairsOfRow(row).every(pair => POSSIBLE.has(pair))) return row as Features
+  }
 }
 
 /** Which pairs have met in calls that reached their delivery, or the refusal that the rules want. */
 export class MetPairs {
   readonly #met = new Map<string, number>()
-  readonly all = pairsOf(TABLE, PAIRS)
+  readonly all = POSSIBLE
 
   add(pairs: readonly string[]): void {
     for (const pair of pairs) this.#met.set(pair, (this.#met.get(pair) ?? 0) + 1)
@@ -62,7 +103,7 @@ export class MetPairs {
   }
 
   get missing(): readonly string[] {
-    return [...this.all].filter(pair => !this.#met.has(pair))
+    return [...this.all.keys()].filter(pair => !this.#met.has(pair))
   }
 
   /** A row for each value, a column for each factor: how often the rarest of its pairs met. */

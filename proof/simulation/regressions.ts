@@ -6,5 +6,6 @@ export const REGRESSIONS = [
     seed: '2323',
     says: 'a recovery whose store did not answer kept a paid answer back, and was in no books',
   },
+  { seed: '2911', says: 'one payment earned its payer’s credit twice, in two calls' },
   { seed: '4252', says: 'a payment that never landed was called spent, because it could land no more' },
 ] as const

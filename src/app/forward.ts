@@ -1,5 +1,5 @@
 /** Forwards a request to a server behind this one, and makes an answer of what comes back: what is behind `upstream` and `free`. */
-import { exchangeWithUpstream } from '../adapters/outbound/upstream-exchange.js'
+import { exchangeWithUpstream, type UpstreamRequest } from '../adapters/outbound/upstream-exchange.js'
 import { type BodyType, MEDIA_TYPE } from '../domain/body-type.js'
 import type { EndpointDef, Handler, Method } from '../domain/endpoint.js'
 import type { EndpointLimits } from '../domain/endpoint-options.js'
@@ -15,7 +15,6 @@ import {
   upstreamUrl,
 } from '../domain/upstream.js'
 import { NO_ADDRESS } from '../ports/charge.js'
-import type { UpstreamRequest } from '../ports/exchange.js'
 import { madeOf } from './charge/handler-context.js'
 import { renderHead } from './charge/render-answer.js'
 import { COLLECTED_BYTES_MAX } from './charge/render-stream.js'
@@ -50,7 +49,7 @@ function upstreamHandler(
 ): Handler {
   const send = forwarder(upstreamUrl(upstream, refuse), {
     isSold: status => status !== 206 && status !== 304 && (sellRedirects === true || status < 300),
-    isStream: (status, type) => status < 400 && (stream ?? isStreamedType(type)),
+    isStream: ({ status, headers }) => status < 400 && (stream ?? isStreamedType(headers['content-type'])),
   })
   return context => {
     const { payment, idempotencyKey, query } = context
@@ -74,6 +73,7 @@ function upstreamHandler(
       payer: payment.payer,
       txId: payment.txId,
       idempotencyKey,
+      charge: context.charge,
       onGone: listener => cancellation.onCancel(listener),
     })
   }
@@ -82,6 +82,8 @@ function upstreamHandler(
 export interface SentRequest extends ForwardedRequest {
   /** A stream is sent as it comes. */
   readonly body: UpstreamRequest['body'] | null
+  /** Hears what the answer says that it cost. */
+  charge?(usd: string): void
   /** Calls back where nobody waits for the answer any more. */
   onGone(listener: () => void): void
 }
@@ -89,36 +91,45 @@ export interface SentRequest extends ForwardedRequest {
 /** What passes back. Without a rule everything does, and every body as it comes. */
 interface Rules {
   isSold?(status: number): boolean
-  isStream?(status: number, type: unknown): boolean
+  isStream?: UpstreamRequest['isStream']
 }
 
 export function forwarder(
   { origin, target: ownTarget }: UpstreamUrl,
   { isSold, isStream = () => true }: Rules = {},
 ) {
-  return async ({ body, onGone, ...request }: SentRequest): Promise<ForwardedAnswer> => {
-    const exchange = exchangeWithUpstream({
+  return async ({ body, charge, onGone, ...request }: SentRequest): Promise<ForwardedAnswer> => {
+    const asked = {
       origin,
       path: ownTarget ?? request.target,
       method: request.method,
       headers: headersToUpstream(request, isSold !== undefined),
       body: isEmpty(body) ? null : body,
       bytesMax: COLLECTED_BYTES_MAX,
-      isStream: (status, headers) => isStream(status, headers['content-type']),
-    })
-    const cancel = () => exchange.cancel()
-    onGone(cancel)
+      isStream,
+    }
+    const { status, headers, body: received } = await exchangeWithUpstream(asked, onGone)
+    const isStreamed = !(received instanceof Uint8Array)
     try {
-      const { status, headers, body: received } = await exchange.reply
       // A stock client would pay that quote, and take it for this server's.
       if (status === 402) throw notSold('asks to be paid itself (402)')
       if (status < 400 && isSold?.(status) === false)
         throw notSold(`answered with ${status}, which is not sold`)
-      const head = { status, ...renderHead(headersFromUpstream(headers)) }
-      if (received instanceof Uint8Array) return new ForwardedAnswer({ ...head, body: received })
-      return new ForwardedAnswer({ ...head, body: '' }, received)
+      const cost = headers['x-svc-charge']
+      if (status < 400 && cost !== undefined) charge?.(String(cost))
+      const pairs = headersFromUpstream(headers)
+      const head = { status, ...renderHead(pairs) }
+      // Which pages may read what is not sold, its own server says.
+      if (isSold === undefined)
+        Object.assign(
+          head.headers,
+          Object.fromEntries(pairs.filter(([name]) => /^access-control-/.test(name))),
+        )
+      return isStreamed
+        ? new ForwardedAnswer({ body: '', ...head }, received)
+        : new ForwardedAnswer({ body: received, ...head })
     } catch (cause) {
-      cancel()
+      if (isStreamed) received.end()
       throw cause
     }
   }

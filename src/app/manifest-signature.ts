@@ -5,8 +5,7 @@ import { fromBase64, toBase64 } from '../domain/bytes.js'
 import { canonicalJson } from '../domain/json.js'
 import type { Manifest, ManifestSignature } from '../domain/manifest.js'
 import { isRecord } from '../domain/x402.js'
-import type { Clock } from '../ports/clock.js'
-import { withTimeout } from '../ports/timeouts-and-aborts.js'
+import { type Clock, withTimeout } from '../ports/clock.js'
 
 /** Who vouches for a manifest, and for which origin. */
 export interface ManifestSigner {

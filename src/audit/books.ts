@@ -19,7 +19,6 @@ import {
 } from './reconciliation/reconcile-journal.js'
 
 export interface BooksOptions {
-  /** Those that `serve({ journal })` writes, one of each replica. */
   readonly files: readonly string[]
   /** What running agents remember, as their audit pages send it. */
   readonly remembered?: readonly AsyncIterable<Uint8Array>[]
@@ -36,16 +35,10 @@ export interface AuditOptions {
   readonly onUnmarked?: (file: string, cause: Error) => void
 }
 
-/** One of both is asked, once: it closes the files. */
+/** Ask `audit` or `owed`, and once: each closes the files. */
 export interface Books {
-  /** @throws SvcError `empty_journal`, `mixed_journal`, `node_unavailable` */
   audit(options: AuditOptions): Promise<ReconciliationReport>
-  /**
-   * What is owed to callers.
-   *
-   * @param sent payments without a note that the seller knows to be refunds
-   * @throws SvcError as `audit`
-   */
+  /** @param sent payments without a note that the seller knows to be refunds */
   owed(sent: ReadonlySet<string>): Promise<OwedReport>
 }
 
@@ -96,22 +89,19 @@ async function markFiles(
   }
 }
 
-/** The columns of {@link paymentRow}. */
 export const PAYMENT_COLUMNS = csvRow([
   ...['time', 'endpoint', 'usd', 'base units', 'asset', 'transaction', 'payer', 'run', 'memo'],
 ])
 
-/** A booked payment as a row of CSV, for accountants. */
 export function paymentRow({ startedMs, endpoint, amount = '0', asset, txId, payer, id }: EndedCall): string {
   const usd = formatUsd(BigInt(amount)).slice(1)
   const memo = `x402 call of ${endpoint}`
   return csvRow([new Date(startedMs).toISOString(), endpoint, usd, amount, asset, txId, payer, id, memo])
 }
 
-/** The columns of {@link dayRow}. */
 export const DAY_COLUMNS = csvRow(['date', 'endpoint', 'payments', 'usd', 'base units', 'asset', 'memo'])
 
-/** What an endpoint took in a day (UTC) as a row of CSV: a line of a ledger, for those who do not book each payment. */
+/** For those who do not book each payment: what an endpoint took in a day (UTC). */
 export function dayRow(
   { day, endpoint, charged, takenBaseUnits }: ReconciliationReport['days'][number],
   { asset, network }: JournalHeader,

@@ -1,13 +1,15 @@
 /** Everything that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
+import { algodClient } from '../adapters/algorand/node-clients.js'
 import type { Audit } from '../app/server/server-environment.js'
 import type { Settings } from '../app/server/settings-from-options.js'
+import { isLoopback } from '../domain/caller-ip-network.js'
+import { loadOnce } from '../domain/load-once.js'
 import { chargeTable } from '../domain/machines/charge.machine.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { CallObserver } from '../ports/call-observer.js'
-import { loadOnce } from '../ports/load-once.js'
+import { readLatest } from './journal/journal-reader.js'
 import { type Journal, journal } from './journal/journal-writer.js'
 import { auditRoutes } from './page/audit-routes.js'
-import { auditPage } from './page/page.js'
 import { createFeed } from './page/viewer-feed.js'
 import { settlementWebhook } from './webhook/settlement-webhook.js'
 
@@ -18,7 +20,6 @@ const WEBHOOK_GRACE_MS = 5_000
 const TRACING = Symbol.for('opentelemetry.js.api.1')
 const spans = loadOnce(async () => (await import('./call-spans.js')).callSpans())
 
-/** @throws SvcError `invalid_options` for a webhook that cannot be delivered */
 export function auditOf(settings: Settings): Audit {
   const { agent, network, audit, journal: kept, algodUrl, logger } = settings
   const { page, keepsMessages } = audit
@@ -42,13 +43,13 @@ export function auditOf(settings: Settings): Audit {
       explorerUrl: explorerOf(network, algodUrl),
       keepsMessages,
       header,
+      ...(kept && { history: () => readLatest(kept.path, '"units":') }),
+      walletLacks: () => walletLacks(settings),
+      logger,
     })
   const webhooks = settings.webhooks.map(webhook => settlementWebhook(webhook, header, logger))
   let file: Journal | undefined
-  const toFile: CallObserver = {
-    ended: call => file?.ended(call),
-    streaming: call => file?.streaming?.(call),
-  }
+  const toFile: CallObserver = { ended: call => file?.ended(call), streaming: call => file?.streaming(call) }
   const toSpans: CallObserver = {
     ended(call) {
       if ((globalThis as { [TRACING]?: { trace?: unknown } })[TRACING]?.trace === undefined) return
@@ -64,16 +65,21 @@ export function auditOf(settings: Settings): Audit {
     openJournal() {
       if (kept) file = journal({ path: kept.path, bytesMax: kept.maxBytes, header, logger })
     },
-    routes: feed ? auditRoutes({ page: auditPage(), feed, token: page?.token }) : [],
+    routes: feed ? auditRoutes(feed, page?.token) : [],
     endStreams: () => feed?.close(),
     close: () => Promise.all([file?.close(), ...webhooks.map(webhook => webhook.close(WEBHOOK_GRACE_MS))]),
   }
 }
 
+async function walletLacks({ agent, network, algodUrl, algodToken }: Settings): Promise<string | undefined> {
+  const node = algodClient({ url: algodUrl, token: algodToken })
+  const holding = await node.assetHolding(agent.payTo, network.usdc).finally(node.close)
+  if (holding?.frozen) return 'The issuer of USDC has frozen it'
+  return holding ? undefined : 'It is not opted in to USDC'
+}
+
 /** A sandbox plays a public network on this machine, and no explorer knows its transactions: a definition may name its own. */
 function explorerOf({ given, explorerUrl }: NetworkFacts, algodUrl: string): string | undefined {
   const isOwn = typeof given === 'object'
-  return isOwn || !LOOPBACK_NAME.test(new URL(algodUrl).hostname) ? explorerUrl : undefined
+  return isOwn || !isLoopback(new URL(algodUrl).hostname) ? explorerUrl : undefined
 }
-
-const LOOPBACK_NAME = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/

@@ -1,7 +1,4 @@
-/**
- * One OpenTelemetry span for each ended call, with one event for each state that the call passed. It uses the API alone:
- * unless the process registers an SDK, no span is made or sent.
- */
+/** One OpenTelemetry span for each ended call. Unless the process registers an SDK, no span is made or sent. */
 import {
   type Context,
   context,

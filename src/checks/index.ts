@@ -3,8 +3,6 @@
  * `svc tx` ask them, and the reference agent sells the answers.
  */
 
-// Can this address be paid
-export { optInCheck, payToCheck } from './account.js'
 // What a check found, and what to do about it
 export { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
 // Can an agent be found: from outside, as an index looks at it
@@ -17,7 +15,8 @@ export {
   reachProblems,
   type UsdcTerms,
 } from './quote.js'
+// Can this address be paid
 // Can an agent be paid: its address, facilitator and node
-export { sellingChecks } from './selling.js'
+export { optInCheck, payToCheck, sellingChecks } from './selling.js'
 // Did it land
 export { amountOf, lookUp, type Sighting, whyNoPayment } from './transaction.js'

@@ -2,6 +2,7 @@
 import { listWholeBazaar } from '../app/client/bazaar.js'
 import { urlOf } from '../app/client/build-request.js'
 import { manifestUrl } from '../app/client/fetch-manifest.js'
+import { isLoopback } from '../domain/caller-ip-network.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { BazaarResource } from '../domain/read-bazaar-index.js'
 import { isRecord } from '../domain/x402.js'
@@ -56,7 +57,7 @@ function countOf({ length }: readonly Claimed[]): Finding {
 /** An index takes https alone, and reaches no inner network. */
 export function addressCheck(url: URL): Finding {
   const { hostname, origin } = url
-  if (/^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
+  if (isLoopback(hostname))
     return ok('address', `${origin} is this machine: it is checked, but no index can reach or list it`)
   const cure = 'Give the address at which others reach the agent, with a certificate in front of it.'
   return judged('address', reachProblems(url), cure, `${origin} is https`)
@@ -68,9 +69,8 @@ async function cardCheck(base: URL): Promise<Finding> {
   const { name, skills }: Record<string, unknown> = 'found' in read ? read.found : {}
   const cure = 'Answer or forward it at the root of the origin.'
   if ('why' in read) return failed('agent card', `${url.href}: ${read.why}`, cure)
-  if (typeof name !== 'string' || !Array.isArray(skills)) {
+  if (typeof name !== 'string' || !Array.isArray(skills))
     return failed('agent card', `${url.href} has no name or no skills`, cure)
-  }
   return ok('agent card', `${quoted(name)} with ${skills.length} skills`)
 }
 
@@ -87,9 +87,8 @@ async function manifestCheck(
     return { finding: failed('manifest', message, cure), claimed: [] }
   }
   if ('why' in read) return refuse(`${url.href}: ${read.why}`)
-  if (typeof name !== 'string' || !Array.isArray(endpoints)) {
+  if (typeof name !== 'string' || !Array.isArray(endpoints))
     return refuse(`${url.href} has no name or no endpoints`)
-  }
   return {
     finding: ok('manifest', `${quoted(name)} with ${endpoints.length} endpoints`),
     claimed: endpoints.slice(0, ENTRIES_MAX).flatMap(endpoint => claimedIn(endpoint, base) ?? []),

@@ -49,7 +49,6 @@ const TIMEOUT_SECONDS_MAX = 2_800
 /** Names that lead nowhere outside the network they are used in. */
 const INNER_NAME = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|test|invalid|home\.arpa)$/i
 
-/** The quote of a 402, or what came instead. */
 export function quoteIn({ status, headers }: Reply): { readonly quote: Quote } | { readonly why: string } {
   if (status >= 200 && status < 300) return { why: `it answers ${status}: it works without payment` }
   if (status !== 402) return { why: `it answers ${status} instead of 402` }
@@ -62,7 +61,6 @@ export function quoteIn({ status, headers }: Reply): { readonly quote: Quote } |
   return isDeep ? { why: `the quote is nested deeper than ${DEPTH_MAX} levels` } : { quote }
 }
 
-/** How the quote was asked for, and what came. */
 export interface AskedQuote {
   readonly url: URL
   readonly method: string
@@ -71,16 +69,8 @@ export interface AskedQuote {
   readonly own?: NetworkFacts
 }
 
-export interface JudgedQuote {
-  /** The way to pay that a payer in USDC would take. */
-  readonly terms: UsdcTerms | undefined
-  /** What is wrong, by what it concerns. */
-  readonly problems: Readonly<
-    Record<'form' | 'resource' | 'terms' | 'delivery' | 'declaration', readonly string[]>
-  >
-}
-
-export function judgedQuote(quote: Quote, { url, method, reply, own }: AskedQuote): JudgedQuote {
+/** The way to pay that a payer in USDC would take, and what is wrong, by what it concerns. */
+export function judgedQuote(quote: Quote, { url, method, reply, own }: AskedQuote) {
   const terms = usdcTerms(quote, own)
   return {
     terms,
@@ -150,7 +140,6 @@ function termsProblems({ entry, network }: UsdcTerms): string[] {
   ].flat()
 }
 
-/** What keeps a quote from arriving, or from staying true. */
 function deliveryProblems({ headers }: Reply): string[] {
   const { length } = headers.get(PAYMENT_REQUIRED_HEADER) ?? ''
   const isStored = !/\bno-store\b/i.test(headers.get('cache-control') ?? '')
@@ -180,7 +169,6 @@ function declarationProblems({ extensions }: Quote, method: string): string[] {
   ].flat()
 }
 
-/** Why others cannot reach an address, or no index lists it. */
 export function reachProblems({ hostname, origin, protocol }: URL): string[] {
   const host = hostname.replace(/^\[|\]$/g, '')
   const isInner = isIP(host) === 0 ? INNER_NAME.test(host) : !isPublicAddress(host)

@@ -15,13 +15,8 @@ type Probed =
   | { readonly finding: Finding; readonly reply: HttpReply; readonly quote: Quote }
   | { readonly finding: Finding; readonly reply?: undefined; readonly quote?: undefined }
 
-export interface ResourceChecks {
-  readonly findings: readonly Finding[]
-  /** What the quote declares; `undefined` where there is no quote. */
-  readonly extensions: unknown
-}
-
-export async function resourceChecks(claimed: Claimed, network: NetworkFacts): Promise<ResourceChecks> {
+/** The findings, and the extensions that the quote declares; `undefined` where there is no quote. */
+export async function resourceChecks(claimed: Claimed, network: NetworkFacts) {
   const { url, method } = claimed
   const path = shortened(url.pathname)
   const got = await probe(claimed, 'GET', path)
@@ -135,7 +130,6 @@ function shortened(path: string): string {
   return path.length > 60 ? `${path.slice(0, 60)}…` : path
 }
 
-/** Where the terms are other than the list says. */
 function differencesFrom({ amount, asset, payTo }: Claimed, { entry }: UsdcTerms): string[] {
   return Object.entries({ amount, asset, payTo }).flatMap(([field, claim]) => {
     const found = entry[field as 'amount' | 'asset' | 'payTo']

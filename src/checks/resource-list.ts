@@ -31,7 +31,7 @@ export async function resourceListCheck(
   const below = new URL(base.pathname.replace(/\/+$/, '') + PATH, base.origin)
   const mounted = below.href === atRoot.href ? read : await jsonAt(below)
   const finding = (message: string, cure: string) => failed(LIST, message, cure)
-  if ('found' in mounted) {
+  if ('found' in mounted)
     return {
       finding: finding(
         `${atRoot.href}: ${read.why}; it is at ${below.href}`,
@@ -39,7 +39,6 @@ export async function resourceListCheck(
       ),
       claimed: judged(mounted.found, base, network).claimed,
     }
-  }
   const cure = 'Serve the list there, without a redirect and without a page of your site in its place.'
   return { finding: finding(`${atRoot.href}: ${read.why}`, cure), claimed: [] }
 }

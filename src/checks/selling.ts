@@ -3,11 +3,12 @@ import { isValidAddress } from '../adapters/algorand/address.js'
 import { type Algod, algodOver } from '../adapters/algorand/node-clients.js'
 import { type NodeClient, type NodeOptions, nodeClient } from '../adapters/algorand/node-response-reader.js'
 import { x402Facilitator } from '../adapters/facilitator/x402-facilitator.js'
+import { formatUsd } from '../domain/money.js'
 import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../domain/network.js'
+import { isAddress } from '../domain/strangers-text.js'
 import { isRecord } from '../domain/x402.js'
 import { algos } from '../wallet/holdings.js'
-import { optInCheck, payToCheck } from './account.js'
-import { type Finding, failed, messageOf, ok, skipped } from './finding.js'
+import { type Finding, failed, messageOf, ok, quoted, skipped } from './finding.js'
 
 export interface Seller {
   readonly network: NetworkFacts
@@ -30,7 +31,6 @@ const ANSWER_TIMEOUT_MS = 5_000
 /** Of the payment and of the sponsor's own transaction. */
 const PAYMENT_FEE_MICRO_ALGOS = 2_000n
 
-/** One finding for each condition that must hold before callers can pay. */
 export async function sellingChecks(seller: Seller): Promise<Finding[]> {
   const { network, payTo, sponsor, facilitatorUrl, isSandbox } = seller
   const node = nodeClient({ ...seller.node, nodeTimeoutMs: ANSWER_TIMEOUT_MS })
@@ -62,7 +62,6 @@ function payee(address: string | undefined, network: NetworkFacts, algod: Algod)
   return [payTo, optIn] as const
 }
 
-/** Whether the node answers, and is on the network that is meant. */
 export async function algorandNode(
   url: string,
   network: NetworkFacts,
@@ -86,7 +85,6 @@ export async function algorandNode(
   }
 }
 
-/** Whether the node knows USDC by the id that quotes have. */
 async function usdcAsset(network: NetworkFacts, node: Pick<NodeClient, 'find'>, isSandbox: boolean) {
   const { usdc: id, name } = network
   const isPublic = isPublicNetwork(network.key)
@@ -175,4 +173,39 @@ function failing(message: string): Finding[] {
     'Check its URL (--facilitator; facilitatorUrl in serve), the network, and that this machine may reach it. ' +
     "For a facilitator in the agent's process give its account: --sponsor."
   return [failed(FACILITATOR, message, cure), skipped(FEES, 'no facilitator to ask')]
+}
+
+export function payToCheck(check: string, address: string): Finding {
+  if (isValidAddress(address)) return ok(check, address)
+  return isAddress(address)
+    ? failed(check, `${address} has a wrong checksum`, 'A character is wrong: copy it again from the wallet.')
+    : failed(
+        check,
+        `${quoted(address)} is not an address`,
+        'An Algorand address has 58 characters, A-Z and 2-7.',
+      )
+}
+
+/**
+ * The network refuses a payment to an account that has not opted in, and it does so after the handler has worked.
+ *
+ * @throws SvcError `node_unavailable`
+ */
+export async function optInCheck(
+  check: string,
+  address: string,
+  { usdc, name }: Pick<NetworkFacts, 'usdc' | 'name'>,
+  algod: Pick<Algod, 'account' | 'assetHolding'>,
+): Promise<Finding> {
+  const holding = await algod.assetHolding(address, usdc)
+  if (holding?.frozen)
+    return failed(check, "the account's USDC is frozen", 'Its issuer has frozen it: use another address.')
+  if (holding) return ok(check, `opted in, holding ${formatUsd(holding.amount)} of USDC`)
+  const { microAlgos } = await algod.account(address)
+  const state = microAlgos === 0n ? 'does not exist yet' : 'is not opted in to USDC'
+  return failed(
+    check,
+    `the account ${state} on ${name}`,
+    `Have 0.201 ALGO in it, then add asset ${usdc} in its wallet (a transfer of 0 USDC to itself).`,
+  )
 }

@@ -7,8 +7,7 @@ import {
   textIn,
   uint64In,
 } from '../adapters/algorand/node-response-reader.js'
-import type { Transfer } from '../audit/reconciliation/incoming-transfers.js'
-import { transferOf } from '../audit/reconciliation/incoming-transfers.js'
+import { type Transfer, transferOf } from '../audit/reconciliation/incoming-transfers.js'
 import { SvcError } from '../domain/errors.js'
 import { formatUsd } from '../domain/money.js'
 import { type NetworkFacts, otherThan } from '../domain/network.js'
@@ -22,10 +21,8 @@ export type Sighting =
   | { readonly state: 'dropped'; readonly why: string; readonly lastValid: bigint; readonly moved?: Moved }
   | { readonly state: 'unseen'; readonly nodeRound: bigint; readonly indexerRound?: bigint }
 
-/** What a transfer of an asset moves. */
 export type Moved = Pick<Transfer, 'payer' | 'receiver' | 'asset' | 'amount'>
 
-/** Who is asked. */
 export interface Witnesses {
   readonly network: NetworkFacts
   readonly algod: Pick<NodeOptions, 'url' | 'token'>

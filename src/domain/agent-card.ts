@@ -1,7 +1,4 @@
-/**
- * The agent card: how an A2A client finds the agent's skills, and what a payer needs besides. One document serves
- * both generations of clients: those of 0.3 read `url`, those of 1.0 read `supportedInterfaces`.
- */
+/** One document for both generations: clients of 0.3 read `url`, those of 1.0 `supportedInterfaces`. */
 import type { AgentDef } from './agent.js'
 import type { EndpointDef } from './endpoint.js'
 import { priceShown } from './manifest.js'
@@ -27,16 +24,6 @@ export interface CardOptions {
   readonly registry: RegistryIdentity
   /** The exact names of the MCP server's tools; `undefined` where there is no such server. */
   readonly tools: readonly string[] | undefined
-}
-
-/** The price of a skill. `amount` in base units is null where each request has its own price. */
-export interface SkillPrice {
-  readonly skill: string
-  readonly pricing: 'fixed' | 'dynamic' | 'subscription'
-  readonly amount: string | null
-  readonly price: string
-  readonly period?: string
-  readonly calls?: number
 }
 
 const MODES = ['application/json', 'text/plain'] as const
@@ -71,7 +58,8 @@ export function agentCard(agent: AgentDef, options: CardOptions) {
   }
 }
 
-export function skillPrice(def: EndpointDef): SkillPrice {
+/** The price of a skill. `amount` in base units is null where each request has its own price. */
+export function skillPrice(def: EndpointDef) {
   return { skill: def.name, amount: def.amount ?? null, ...priceShown(def) }
 }
 

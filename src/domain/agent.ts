@@ -56,11 +56,7 @@ export interface AgentOptions {
    * balance: { amounts: ['$1', '$5', '$20'], period: '90d' }
    */
   readonly balance?: BalanceTerms
-  /**
-   * The service's name in quotes, as indexes show it: 1 to 32 printable ASCII characters.
-   *
-   * @default `name`, where it fits
-   */
+  /** The service's name in quotes, as indexes show it: 1 to 32 printable ASCII characters. @default `name`, where it fits */
   readonly serviceName?: string
   /** The address of the service's picture in quotes, an absolute URL, for indexes. @default none */
   readonly iconUrl?: string
@@ -88,7 +84,6 @@ export interface AgentOptions {
   readonly bidsOn?: unknown
 }
 
-/** The options that may be absent. */
 type Optional = 'formerly' | 'balance' | 'serviceName' | 'iconUrl' | 'merchant' | 'extra'
 
 /** A checked agent, with its defaults filled in. */
@@ -117,7 +112,6 @@ export function agent(options: AgentOptions): AgentDef {
   return agentOf(options, options.endpoints)
 }
 
-/** @param endpoints none, where they are defined later */
 export function agentOf(
   options: Omit<AgentOptions, 'endpoints'>,
   endpoints: readonly EndpointDef[],
@@ -130,21 +124,18 @@ export function agentOf(
   refuseUnknown(options, NAMES, '', why => refuse(`defineAgent: ${why}`))
   if (typeof name !== 'string' || name === '') refuse('An agent needs a name')
   if (typeof description !== 'string' || description === '') refuse('An agent needs a description')
-  if (typeof handle !== 'string' || !HANDLE.test(handle)) {
+  if (typeof handle !== 'string' || !HANDLE.test(handle))
     refuse(
       `A handle is 3 to 40 lowercase letters, digits and hyphens, not ${shown(handle)}`,
       'invalid_handle',
     )
-  }
-  if (payTo === undefined || (payTo as unknown) === '') {
+  if (payTo === undefined || (payTo as unknown) === '')
     refuse('payTo is missing: is the environment variable set?', 'invalid_address')
-  }
-  if (!isAddress(payTo)) {
+  if (!isAddress(payTo))
     return refuse(
       `payTo is an Algorand address of 58 base32 characters, not ${shown(payTo)}`,
       'invalid_address',
     )
-  }
   const network = networkFacts(options.network ?? 'mainnet', refuse).given
   if (typeof version !== 'string' || version === '') refuse('version is not a string')
   if (!Array.isArray(skills) || skills.some(skill => typeof skill !== 'string'))

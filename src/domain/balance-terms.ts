@@ -18,13 +18,11 @@ export interface BalanceTerms {
   readonly period: string
 }
 
-/** The name of the endpoint that sells balances. */
 export const BALANCE_ENDPOINT = 'balance'
 
 export const BALANCE_KEY_HEADER = 'x-svc-balance-key'
 export const MAX_CHARGE_HEADER = 'x-svc-max-charge'
 
-/** The extension by which a quote names the balance. Clients that do not know it ignore it. */
 export const BALANCE_EXTENSION = 'svc-balance'
 
 const AMOUNTS_MAX = 20
@@ -48,7 +46,8 @@ export function checkedBalance(given: unknown, refuse: (why: string) => never): 
 
 /** The options of the endpoint that sells them: its quote is the amount that the body names. */
 export function balanceEndpoint({ amounts, period }: BalanceTerms) {
-  const spelt = amounts.flatMap(amount => [...new Set([amount, amount.replace(/\.00$/, '')])])
+  // '$0.20' is '$0.2', too, and '$5.00' is '$5'.
+  const spelt = amounts.flatMap(amount => [...new Set([amount, amount.replace(/\.?0+$/, '')])])
   return {
     name: BALANCE_ENDPOINT,
     description: `Sells a balance for ${period}: its key (${BALANCE_KEY_HEADER}) pays for calls of this agent, each for what it costs.`,
@@ -64,49 +63,25 @@ export function balanceEndpoint({ amounts, period }: BalanceTerms) {
 }
 
 /** Whether calls of the endpoint may be paid from a balance of its agent. */
-export function takesBalance(balance: BalanceTerms | undefined, def: EndpointDef): boolean {
-  return (
-    balance !== undefined &&
-    def.sells === undefined &&
-    def.subscription === undefined &&
-    def.balance !== false
-  )
+export function takesBalance(agents: BalanceTerms | undefined, def: EndpointDef): boolean {
+  const { balance, sells, subscription } = def
+  return agents !== undefined && sells === undefined && subscription === undefined && balance !== false
 }
 
-/** What the quote of an endpoint that takes a balance declares. */
-export function declaredBalance({ amounts, period }: BalanceTerms, baseUrl: string, only: boolean) {
+/** @param price of the call, where nothing else pays for it: then the quote's own amount is that of the smallest balance */
+export function declaredBalance({ amounts, period }: BalanceTerms, baseUrl: string, price?: string) {
   return {
     info: {
       endpoint: `${baseUrl}/${BALANCE_ENDPOINT}`,
       header: BALANCE_KEY_HEADER,
       amounts: amounts.map(amount => String(usdToBaseUnits(amount))),
       period,
-      ...(only && { only }),
+      ...(price !== undefined && { only: true, price }),
     },
     schema: {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
       required: ['endpoint', 'header', 'amounts', 'period'],
     },
-  }
-}
-
-/** What A2A and MCP say of the balance that a call bought or took from, in base units; `undefined` where there is nothing to say. */
-export function balanceTold({
-  subscription,
-  balance,
-}: {
-  readonly subscription?: { readonly key: string; readonly expiresAtMs: number; readonly units?: number }
-  readonly balance?: { readonly charged?: number; readonly left?: number }
-}) {
-  if (subscription?.units !== undefined) {
-    const { key, expiresAtMs, units } = subscription
-    return { key, expiresAt: new Date(expiresAtMs).toISOString(), left: String(units) }
-  }
-  if (balance === undefined) return undefined
-  const { charged, left } = balance
-  return {
-    ...(charged !== undefined && { charged: String(charged) }),
-    ...(left !== undefined && { left: String(left) }),
   }
 }

@@ -1,7 +1,4 @@
-/**
- * What an endpoint declares about itself in its 402, so that a facilitator can list it (x402's `bazaar` extension,
- * version 2): a schema of its calls, and one call that satisfies it.
- */
+/** What a facilitator lists (x402's `bazaar` extension, version 2): a schema of the calls, and one call that satisfies it. */
 import { MEDIA_TYPE } from './body-type.js'
 import type { EndpointDef, JSONSchema } from './endpoint.js'
 import { examplesOf } from './example-input.js'
@@ -32,17 +29,12 @@ const ABRIDGEMENTS: readonly Abridgement[] = [
   { of: input => input },
   { leftOut: 'its descriptions', of: withoutWords },
   { leftOut: 'its descriptions and what is below its required top level', of: requiredOnly },
-  {
-    leftOut: 'all but the names and types of what it requires',
-    of: requiredTypes,
-    acceptsMadeUp: true,
-  },
+  { leftOut: 'all but the names and types of what it requires', of: requiredTypes, acceptsMadeUp: true },
   { leftOut: 'its schema', of: () => ({}), acceptsMadeUp: true },
 ]
 
 export interface Listable {
   readonly declared: BazaarDeclaration
-  /** The part of the schema that is not declared; absent where the whole schema is declared. */
   readonly leftOut?: string
 }
 
@@ -72,9 +64,8 @@ function* candidates(
   for (const { leftOut, of, acceptsMadeUp = false } of ABRIDGEMENTS) {
     const schema = of(input)
     const madeUp = acceptsMadeUp ? [examplesOf(schema).next().value] : []
-    for (const example of [...accepted, ...madeUp]) {
+    for (const example of [...accepted, ...madeUp])
       yield { declared: bazaarOf({ method, bodyType, input: schema }, example), leftOut }
-    }
   }
 }
 
@@ -152,7 +143,6 @@ function declaration(input: Schema, parts: Schema, required: readonly string[]):
   }
 }
 
-/** The reason why no facilitator would list the declaration, or `undefined`. */
 export function unlistable(declared: BazaarDeclaration): string | undefined {
   if (refersElsewhere(declared.schema)) return 'its schema refers to another document ($ref, $id)'
   const bytes = Buffer.byteLength(JSON.stringify(declared))

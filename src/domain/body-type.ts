@@ -4,27 +4,20 @@ import type { JSONSchema } from './endpoint-schemas.js'
 /** How the body of a POST is read: a JSON value, a string (UTF-8), or a `Uint8Array`. */
 export type BodyType = 'json' | 'text' | 'bytes'
 
-/** What a body of this type is called on the wire. */
 export const MEDIA_TYPE = {
   json: 'application/json',
   text: 'text/plain',
   bytes: 'application/octet-stream',
 } as const satisfies Record<BodyType, string>
 
-/** The body of a request without one. */
 export function emptyBody(type: BodyType = 'json'): unknown {
   if (type === 'json') return {}
   return type === 'text' ? '' : new Uint8Array()
 }
 
-/**
- * What a message of A2A or MCP carries instead of the body: `{ text }`, or `{ base64 }`.
- * `undefined` for JSON, whose input is the message's own.
- */
+/** What a message of A2A or MCP carries instead of the body; `undefined` for JSON, whose input is the message's own. */
 export function messageSchema(type: BodyType | undefined): JSONSchema | undefined {
-  if (type === 'text') {
-    return { type: 'object', required: ['text'], properties: { text: { type: 'string' } } }
-  }
+  if (type === 'text') return { type: 'object', required: ['text'], properties: { text: { type: 'string' } } }
   if (type === 'bytes') {
     const base64 = { type: 'string', contentEncoding: 'base64' } as const
     return { type: 'object', required: ['base64'], properties: { base64 } }
@@ -32,7 +25,6 @@ export function messageSchema(type: BodyType | undefined): JSONSchema | undefine
   return undefined
 }
 
-/** The body in a message's input; `undefined` where the input carries none. */
 export function bodyInMessage(type: BodyType | undefined, input: unknown): unknown {
   if (type === undefined || type === 'json') return input
   const { text, base64 } = (input ?? {}) as { text?: unknown; base64?: unknown }

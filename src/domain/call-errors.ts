@@ -1,4 +1,5 @@
 /** How the end of a call and of its payment is reported by codes. Callers, this package's client among them, act on them. */
+import { CALL_CODES } from './answer-codes.js'
 import { type ChargeFinal, OUTCOMES } from './machines/charge.machine.js'
 
 /** How a call ended, as far as the money is concerned. */
@@ -29,30 +30,10 @@ const MONEY = {
   maybe: 'You may have been charged: look txId up, and do not pay again before that.',
 } as const satisfies Record<(typeof OUTCOMES)[ChargeFinal]['charged'], string>
 
-/** Codes that replace a final state's own code where a call knows more, and codes that are sent before a call exists. */
-const SAID_BESIDE = [
-  'invalid_json',
-  'invalid_text',
-  'invalid_idempotency_key',
-  'invalid_max_charge',
-  'invalid_payment_identifier',
-  'node_unavailable',
-  'store_unavailable',
-]
-
-const RESERVED: ReadonlySet<string> = new Set([
-  ...Object.values(OUTCOMES).map(({ code }) => code),
-  ...SAID_BESIDE,
-])
-
 /** All codes about payments, keys and proofs begin like this, also codes of later versions. */
 const FAMILY = /^(?:payment|settlement|idempotency|facilitator|answer|charge|invalid_siwx)_/
 
-/**
- * Whether a handler may not choose this code for its failure: callers would believe that `payment_spent` from a
- * handler is about the payment. A handler's failure has {@link OUTCOMES}' code `handler_error` unless the handler
- * chooses another.
- */
+/** Callers would believe that `payment_spent` from a handler is about the payment. */
 export function isReservedCode(code: string): boolean {
-  return code !== OUTCOMES.failed.code && (RESERVED.has(code) || FAMILY.test(code))
+  return code !== OUTCOMES.failed.code && (CALL_CODES.some(row => row.code === code) || FAMILY.test(code))
 }

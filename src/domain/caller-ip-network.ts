@@ -35,3 +35,12 @@ function groupsOf(written: string): string[] {
   const [before = [], after] = written.split('::').map(part => (part === '' ? [] : part.split(':')))
   return after ? [...before, ...Array(8 - before.length - after.length).fill('0'), ...after] : before
 }
+
+/** Whether a name or an address is of this machine. IPv6 may stand in brackets, as in a URL. */
+export function isLoopback(host: string): boolean {
+  const name = host
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(IPV4_OF_SOCKET, '$1')
+  return name === '::1' || /^(([a-z0-9-]+\.)*localhost|127\.\d+\.\d+\.\d+)$/.test(name)
+}

@@ -39,7 +39,6 @@ export interface EndpointRateLimit {
  */
 export const STREAM_TIMEOUT_MAX_MS = 3_600_000
 
-/** @throws SvcError `invalid_endpoint` */
 export function limitsOf(
   name: string,
   options: EndpointLimits & UpstreamOptions & { readonly subscription?: unknown },
@@ -48,14 +47,12 @@ export function limitsOf(
   const refuse = (why: string): never => {
     throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
   }
-  if (maxBodyBytes !== undefined && !isCount(maxBodyBytes)) {
+  if (maxBodyBytes !== undefined && !isCount(maxBodyBytes))
     refuse(`maxBodyBytes is a positive whole number, not ${shown(maxBodyBytes)}`)
-  }
   if (stream !== undefined && typeof stream !== 'boolean')
     refuse(`stream is true or false, not ${shown(stream)}`)
-  if (streamTimeout !== undefined && !(isCount(streamTimeout) && streamTimeout <= STREAM_TIMEOUT_MAX_MS)) {
+  if (streamTimeout !== undefined && !(isCount(streamTimeout) && streamTimeout <= STREAM_TIMEOUT_MAX_MS))
     refuse(`streamTimeout is 1 to ${STREAM_TIMEOUT_MAX_MS} milliseconds, not ${shown(streamTimeout)}`)
-  }
   const mayStream = stream ?? upstream !== undefined
   if (streamTimeout !== undefined && !mayStream) refuse('streamTimeout is for endpoints with stream: true')
   if (rateLimit) {
@@ -79,26 +76,15 @@ function isCount(value: unknown): boolean {
 
 /** ISO 8601 moments in UTC, as `Date.toISOString` writes them. */
 export interface Lifecycle {
-  /**
-   * From when callers should use another endpoint.
-   *
-   * @see RFC 9745
-   */
+  /** From when callers should use another endpoint. @see RFC 9745 */
   readonly deprecated?: string
-  /**
-   * When it is expected to stop.
-   *
-   * @see RFC 8594
-   */
+  /** When it is expected to stop. @see RFC 8594 */
   readonly sunset?: string
 }
 
 const ISO_8601 = /^\d{4}-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-/**
- * @throws SvcError `invalid_endpoint` for a value that is not a moment, and for a sunset before the deprecation (RFC
- * 9745).
- */
+/** Refuses a sunset before the deprecation, too (RFC 9745). */
 export function lifecycleOf(
   name: string,
   { deprecated, sunset }: { readonly deprecated?: unknown; readonly sunset?: unknown },
@@ -107,9 +93,8 @@ export function lifecycleOf(
     ...(deprecated !== undefined && { deprecated: moment(name, 'deprecated', deprecated) }),
     ...(sunset !== undefined && { sunset: moment(name, 'sunset', sunset) }),
   }
-  if (moments.deprecated && moments.sunset && moments.sunset < moments.deprecated) {
+  if (moments.deprecated && moments.sunset && moments.sunset < moments.deprecated)
     throw new SvcError(`Endpoint '${name}': sunset comes before deprecated`, 'invalid_endpoint')
-  }
   return moments
 }
 

@@ -52,7 +52,7 @@ export type AnswerOf<Output> = [Output] extends [undefined]
         | ReadableStream
         | AsyncIterable<unknown>
 
-/** What is read-only may be sent, too, and so may an interface, which has no index signature. */
+/** Read-only values may be returned, and interfaces, which have no index signature. */
 type Loose<Value> = Value extends readonly (infer Item)[]
   ? readonly Loose<Item>[]
   : Value extends object
@@ -63,11 +63,11 @@ type Loose<Value> = Value extends readonly (infer Item)[]
 export interface EndpointSchemas {
   /** JSON Schema of the body, or of the query of a GET. */
   readonly input?: JSONSchema
-  /** The library's schema that checks the input, with the `input` that it published; absent where `input` itself checks. */
+  /** The library's schema, which checks instead of `input`; absent where `input` was given as JSON Schema. */
   readonly inputSchema?: DescribedSchema
   /** JSON Schema of the answer's body. */
   readonly output?: JSONSchema
-  /** The library's schema that checks answers, too, with the `output` that it published; absent where `output` alone does. */
+  /** The library's schema, which checks answers besides `output`; absent where `output` was given as JSON Schema. */
   readonly outputSchema?: DescribedSchema
 }
 
@@ -115,11 +115,10 @@ function described(
 function written(side: Side, schema: StandardSchema, refuse: (why: string) => never): JSONSchema {
   const { vendor, jsonSchema } = schema['~standard']
   const wayOut = `give ${side}: { schema, jsonSchema }, with the JSON Schema that is published`
-  if (typeof jsonSchema?.[side] !== 'function') {
+  if (typeof jsonSchema?.[side] !== 'function')
     return refuse(
       `${side} is a schema of ${vendor} that gives no JSON Schema. Where the library has a way, take it (valibot: toStandardJsonSchema of @valibot/to-json-schema), or ${wayOut}`,
     )
-  }
   try {
     return plainCopy(jsonSchema[side]({ target: 'draft-2020-12' }))
   } catch (cause) {

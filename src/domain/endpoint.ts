@@ -104,42 +104,29 @@ export interface EndpointOptions<
   readonly handler?: Handler<NoInfer<ReadBody<Input, Type>>, NoInfer<AnswerOf<Output>>>
 }
 
+type Filled = 'name' | 'description' | 'method' | 'timeout' | 'listed' | 'tags'
+type AsGiven = 'formerly' | 'subscription' | 'priceHint' | 'path' | 'extra'
+
 /** A checked endpoint, with its defaults filled in; see {@link EndpointOptions}. */
-export interface EndpointDef extends Lifecycle, EndpointLimits, EndpointSchemas, UpstreamOptions {
-  /** The URL segment and the discovery name. */
-  readonly name: string
-  /** The names that it had before; absent where it had no other. */
-  readonly formerly?: readonly string[]
-  /** One line that tells other agents what it does; may be empty. */
-  readonly description: string
+export interface EndpointDef
+  extends Lifecycle,
+    EndpointLimits,
+    EndpointSchemas,
+    UpstreamOptions,
+    Required<Pick<EndpointOptions, Filled>>,
+    Pick<EndpointOptions, AsGiven> {
   /** USD, or a function that returns it; absent where the endpoint sells windows. */
   readonly price?: string | PriceFunction<never>
-  /** The windows that it sells; absent where it sells calls. */
-  readonly subscription?: Subscription
   /** It is the agent's endpoint that sells balances. */
   readonly sells?: 'balance'
   /** Base units of a fixed price or of a window; absent where each request has its own price. */
   readonly amount?: string
-  /** Shown in the manifest where `price` is a function. */
-  readonly priceHint?: string
-  /** HTTP method; the first of several. */
-  readonly method: Method
-  /** All of its methods, where it has several. */
+  /** All of its methods, where it has several; `method` is the first. */
   readonly methods?: readonly Method[]
-  /** Its path or pattern; absent where that is its name. */
-  readonly path?: string
   /** What the body is, where it is not JSON. */
   readonly bodyType?: Exclude<BodyType, 'json'>
   /** An `input` that is slow to check is accepted. */
   readonly allowSlowInput?: true
-  /** Milliseconds that the handler may take. */
-  readonly timeout: number
-  /** Whether discovery shows it. */
-  readonly listed: boolean
-  /** What it is about. */
-  readonly tags: readonly string[]
-  /** Fields of its quotes; absent where the agent's are all. */
-  readonly extra?: QuoteExtra
   /** Does the work. */
   readonly handler: Handler<never>
 }
@@ -175,12 +162,11 @@ export function endpoint<
   const { name, description = '', price, subscription, priceHint, handler } = options
   const { timeout = TIMEOUT_DEFAULT_MS, listed = true, tags = [], allowSlowInput = false } = options
   const bodyType: BodyType = options.bodyType ?? 'json'
-  if (typeof name !== 'string' || !NAME.test(name)) {
+  if (typeof name !== 'string' || !NAME.test(name))
     throw new SvcError(
       `An endpoint's name is made of lowercase letters, digits, '-' and single '/', not ${shown(name)}`,
       'invalid_name',
     )
-  }
   const refuse = (why: string): never => {
     throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
   }
@@ -194,9 +180,8 @@ export function endpoint<
   const isGet = methods.every(each => each === 'GET')
   if (typeof handler !== 'function') refuse('handler is not a function')
   if (typeof description !== 'string') refuse('description is not a string')
-  if ((price === undefined) === (subscription === undefined)) {
+  if ((price === undefined) === (subscription === undefined))
     refuse('give exactly one of price and subscription')
-  }
   if (subscription !== undefined) checkSubscription(subscription, refuse)
   const amount =
     typeof price === 'function' ? undefined : String(usdToBaseUnits(subscription?.price ?? price))
@@ -208,12 +193,11 @@ export function endpoint<
     refuse('input describes the query of a GET or the body of other methods: define an endpoint for each')
   if (bodyType !== 'json' && schemas.input !== undefined)
     refuse(`input describes JSON, and bodyType is ${bodyType}`)
-  if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS) {
+  if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS)
     throw new SvcError(
       `Endpoint '${name}': timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${shown(timeout)}`,
       'invalid_timeout',
     )
-  }
   if (typeof listed !== 'boolean') refuse('listed is not a boolean')
   if (typeof allowSlowInput !== 'boolean') refuse('allowSlowInput is not a boolean')
   if (!Array.isArray(tags) || tags.some(tag => typeof tag !== 'string'))

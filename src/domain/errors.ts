@@ -1,8 +1,4 @@
-/**
- * The error type that users of the SDK see.
- *
- * Its `code` is for programs: it stays the same when the text of `message` changes.
- */
+/** The error type that users of the SDK see. Its `code` is for programs: it stays the same when the text of `message` changes. */
 export class SvcError extends Error {
   /** Identifies this error, also across copies of this package. */
   override readonly name = 'SvcError'
@@ -51,7 +47,6 @@ export class SdkError extends SvcError {
 
 const SHOWN_LENGTH_MAX = 60
 
-/** Shows any wrong value in a message, shortened. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? `'${value}'` : plain(value)
   return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text

@@ -1,7 +1,4 @@
-/**
- * Inputs that a JSON Schema probably accepts, found without a validator. They are few guesses, best first. Code that
- * shows one to a stranger validates it first, and uses the next guess if it is invalid.
- */
+/** Found without a validator: a few guesses, best first. Code that shows one to a stranger validates it first. */
 import type { JSONSchema } from './endpoint.js'
 import type { Schema } from './json-schema.js'
 import { isRecord } from './x402.js'
@@ -29,9 +26,8 @@ export function* examplesOf(schema: JSONSchema | undefined): Generator<unknown> 
   }
   if (Array.isArray(schema.examples)) yield* schema.examples
   for (const optional of [true, false]) {
-    for (let branch = 0; branch < BRANCHES_MAX; branch++) {
+    for (let branch = 0; branch < BRANCHES_MAX; branch++)
       yield exampleOf(schema, { root: schema, optional, branch, schemasLeft: SCHEMAS_MAX }, 0)
-    }
   }
 }
 
@@ -106,7 +102,6 @@ function chosen(branches: unknown, { branch }: Guess): unknown {
   return list[branch % list.length]
 }
 
-/** The target of a local reference. */
 function target(reference: unknown, root: Schema): unknown {
   if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined
   const steps = reference.slice(1).split('/').slice(1)

@@ -35,7 +35,6 @@ export class ForwardedAnswer {
   ) {}
 }
 
-/** How many bytes the body takes to send or to keep. */
 export function bodyBytes({ body }: Answer): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
 }
@@ -46,10 +45,7 @@ export type AnswerContent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'bytes'; readonly base64: string; readonly mediaType: string }
 
-/**
- * A body that claims to be JSON but is not becomes text. So does JSON with a number that would be written as another
- * value. An answer without a body is an empty text.
- */
+/** What claims to be JSON but is not, or has a number that would be written as another, is text. Without a body it is empty. */
 export function contentOf({ headers, body }: Answer): AnswerContent {
   const mediaType = (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
   const isJson = mediaType === 'application/json' || mediaType.endsWith('+json')

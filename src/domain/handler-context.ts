@@ -55,10 +55,7 @@ export interface HandlerContext<Body = unknown> extends PriceContext<Body> {
   readonly charge: (usd: string) => void
   /** The payment that will be settled. In a call that a window or a balance covers, no payment is settled, and its `amount` is `0`. */
   readonly payment: HandlerPayment
-  /**
-   * Aborts when the answer can no longer be delivered: the handler timed out, the caller hung up, or the server is
-   * stopping.
-   */
+  /** Aborts when the answer can no longer be delivered: the handler timed out, the caller hung up, or the server is stopping. */
   readonly signal: AbortSignal
   /**
    * The caller's `Idempotency-Key`, or the id of its `payment-identifier` extension; of an A2A task without

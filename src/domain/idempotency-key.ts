@@ -31,10 +31,7 @@ export function declaredIdentifier(required = false) {
     schema: {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
-      properties: {
-        required: { type: 'boolean' },
-        id: ID,
-      },
+      properties: { required: { type: 'boolean' }, id: ID },
       required: ['required'],
     },
   }
@@ -62,10 +59,7 @@ export function identifierIn({ extensions }: PaymentPayload): string | undefined
   return id === undefined || isPaymentIdentifier(id) ? id : 'malformed'
 }
 
-/**
- * The payment with this key as its id, where the seller's challenge declares the extension and the key is allowed as an
- * id. Otherwise the payment has no id, least of all one that the seller chose.
- */
+/** Where the seller's challenge declares the extension. Otherwise the payment has no id, least of all one that the seller chose. */
 export function withIdentifier(payload: PaymentPayload, key: string): PaymentPayload {
   const { extensions } = payload
   const declared = isRecord(extensions) ? extensions[PAYMENT_IDENTIFIER] : undefined

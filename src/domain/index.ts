@@ -4,6 +4,7 @@
  */
 
 // Failures that users are told of
+export { ANSWER_CODES } from './answer-codes.js'
 export { SvcError } from './errors.js'
 // An input that an endpoint accepts, by its schema
 export { examplesOf } from './example-input.js'

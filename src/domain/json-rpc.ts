@@ -1,7 +1,5 @@
-/** The part of JSON-RPC 2.0 that the transports for agents need. */
 import { ENVELOPE_BOUNDS, isWithin } from './json.js'
-import type { Parsed } from './x402.js'
-import { isRecord } from './x402.js'
+import { isRecord, type Parsed } from './x402.js'
 
 export const PARSE_ERROR = -32700
 export const INVALID_REQUEST = -32600
@@ -44,13 +42,7 @@ export class RpcRefusal extends Error implements RpcError {
 /** An answer repeats the id, so a stranger may not choose how long the answer is. */
 const ID_LENGTH_MAX = 256
 
-/**
- * A request, or a notification, which has no id.
- *
- * @param inputsIn the parts of `params` that are bounded elsewhere, as an endpoint's input is
- *
- * @throws RpcRefusal
- */
+/** @param inputsIn the parts of `params` that are bounded elsewhere, as an endpoint's input is */
 export function readRpc(
   body: Parsed<unknown>,
   inputsIn: (method: string, params: unknown) => readonly unknown[],
@@ -60,19 +52,16 @@ export function readRpc(
     throw new RpcRefusal(PARSE_ERROR, why, { code: 'invalid_json' })
   }
   const message = body.value
-  if (Array.isArray(message)) {
+  if (Array.isArray(message))
     throw new RpcRefusal(INVALID_REQUEST, 'Batches are not answered: a payment is for one call.')
-  }
-  if (!isRecord(message) || message.jsonrpc !== '2.0' || typeof message.method !== 'string') {
+  if (!isRecord(message) || message.jsonrpc !== '2.0' || typeof message.method !== 'string')
     throw new RpcRefusal(INVALID_REQUEST, 'The body is not a JSON-RPC 2.0 request.')
-  }
   const { id, method, params } = message
-  if (id !== undefined && !isId(id)) {
+  if (id !== undefined && !isId(id))
     throw new RpcRefusal(
       INVALID_REQUEST,
       `An id is a number, or a string of up to ${ID_LENGTH_MAX} characters.`,
     )
-  }
   if (isWithin(message, ENVELOPE_BOUNDS, inputsIn(method, params))) return { id, method, params }
   const { values, characters } = ENVELOPE_BOUNDS
   throw new RpcRefusal(
@@ -100,7 +89,6 @@ export function errorText(id: Id | null, { code, message, data }: RpcError): str
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } })
 }
 
-/** An answer with an error, as every JSON-RPC protocol over HTTP sends it. */
 export function rpcRefused(status: number, id: Id | null, error: RpcError) {
   return { status, headers: { 'content-type': 'application/json' }, body: errorText(id, error) }
 }

@@ -73,7 +73,6 @@ export function requiredOnly(schema: JSONSchema): JSONSchema {
   return topLevel(schema, OWN_RULES)
 }
 
-/** The names and types of the required properties. */
 export function requiredTypes(schema: JSONSchema): JSONSchema {
   return topLevel(schema, ['type'])
 }
@@ -84,11 +83,7 @@ function topLevel(schema: JSONSchema, rules: readonly string[]): JSONSchema {
   if (!Array.isArray(required)) return (type === undefined ? {} : { type }) as JSONSchema
   const declared = isRecord(properties) ? properties : {}
   const kept = required.map(name => [name, rulesOf(declared[name], rules)])
-  return {
-    ...(type !== undefined && { type }),
-    properties: Object.fromEntries(kept),
-    required,
-  } as JSONSchema
+  return { ...(type !== undefined && { type }), properties: Object.fromEntries(kept), required } as JSONSchema
 }
 
 function rulesOf(schema: unknown, rules: readonly string[]): Schema {

@@ -1,28 +1,17 @@
 /** The manifest: the facts that a stranger needs to call and pay this agent. */
 import type { AgentDef } from './agent.js'
 import { BALANCE_ENDPOINT, BALANCE_KEY_HEADER, type BalanceTerms } from './balance-terms.js'
-import type { EndpointDef, JSONSchema, Method } from './endpoint.js'
+import type { EndpointDef, JSONSchema } from './endpoint.js'
 import { formatUsd } from './money.js'
 import { type NetworkFacts, type NetworkKey, USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
 import { pathOfEndpoint } from './path-pattern.js'
 
 /** An agent's description of itself, at `/.well-known/svc.json`. */
-export interface Manifest {
-  /** For people. */
-  readonly name: string
-  /** Unique on the network. */
-  readonly handle: string
-  /** What it does, in a line. */
-  readonly description: string
-  /** The agent's own version. */
-  readonly version: string
-  /** What it is good at, in words of its own. */
-  readonly skills: readonly string[]
+export interface Manifest
+  extends Pick<AgentDef, 'name' | 'handle' | 'description' | 'version' | 'skills' | 'payTo'> {
   /** The network that it is paid on: `mainnet` or `testnet`; the CAIP-2 id of any other. */
   readonly network: NetworkKey
-  /** The Algorand address that is paid. */
-  readonly payTo: string
   /** The listed endpoints. */
   readonly endpoints: readonly ManifestEndpoint[]
   /** The balances that it sells; absent where it sells none. */
@@ -52,21 +41,10 @@ export interface ManifestSignature {
 }
 
 /** One endpoint, as strangers see it. */
-export interface ManifestEndpoint {
-  /** Its name, and the name of its route where there is no `path`. */
-  readonly name: string
-  /** The path or the pattern of its route, such as `/items/:id`, where that is not its name. */
-  readonly path?: string
-  /** What it does, in a line. */
-  readonly description: string
+export interface ManifestEndpoint
+  extends Pick<EndpointDef, 'name' | 'path' | 'description' | 'method' | 'methods' | 'bodyType' | 'tags'> {
   /** The absolute URL at which it is called; of a pattern, with the names in place of the parameters. */
   readonly url: string
-  /** HTTP method; the first of several. */
-  readonly method: Method
-  /** All methods, where there are several. */
-  readonly methods?: readonly Method[]
-  /** What the body is, where it is not JSON. */
-  readonly bodyType?: 'text' | 'bytes'
   /** USD, such as `$0.01`. For a price function its hint, else `dynamic`. */
   readonly price: string
   /** Whether every call costs `price`, the price depends on the call, or `price` buys a window. */
@@ -79,8 +57,6 @@ export interface ManifestEndpoint {
   readonly balance?: false | 'only'
   /** JSON Schema of the body, or of the query of a GET; `{}` where every input is accepted. */
   readonly input: JSONSchema
-  /** What it is about. */
-  readonly tags: readonly string[]
 }
 
 /** How the agent is paid: the facilitator, the network and the asset. */
@@ -146,13 +122,10 @@ function entry(def: EndpointDef, base: string): ManifestEndpoint {
 }
 
 /** An endpoint's price, as the manifest, the card and the command line show it. */
-export function priceShown({
-  amount,
-  subscription,
-  priceHint,
-  balance,
-  only,
-}: EndpointDef): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls' | 'balance'> {
+export function priceShown(
+  def: EndpointDef,
+): Pick<ManifestEndpoint, 'price' | 'pricing' | 'period' | 'calls' | 'balance'> {
+  const { amount, subscription, priceHint, balance, only } = def
   const paidBy = only ? ({ balance: 'only' } as const) : balance === false && { balance }
   if (amount === undefined) return { price: priceHint ?? 'dynamic', pricing: 'dynamic', ...paidBy }
   const price = formatUsd(BigInt(amount))

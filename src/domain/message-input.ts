@@ -1,5 +1,5 @@
 /** What a message of A2A or MCP carries of a call whose endpoint has parameters in its path: `{ params, input }`. */
-import { messageSchema } from './body-type.js'
+import { bodyInMessage, isTooLarge, messageSchema } from './body-type.js'
 import type { EndpointDef, JSONSchema } from './endpoint.js'
 import { embeddedAt } from './json-schema.js'
 import { paramsIn, pathWith, type Target } from './path-pattern.js'
@@ -29,8 +29,27 @@ export function schemaOfMessage({ path = '', bodyType, input: own }: Called): JS
   } as JSONSchema
 }
 
-/** The target and the input in a message; `undefined` where its parameters make no path at which this endpoint answers. */
+/** What a message asks of an endpoint; or why it asks for nothing, in words that say that nothing was charged. */
 export function readMessageInput(
+  def: EndpointDef,
+  message: unknown,
+  { match, bodyBytesMax }: { readonly match: MatchPath; readonly bodyBytesMax: number },
+) {
+  const read = targetIn(def, message, match)
+  if (read === undefined) return refused('invalid_path', `params make no path such as ${def.path}`)
+  const body = bodyInMessage(def.bodyType, read.input)
+  if (body === undefined) return refused('invalid_input', `This takes ${def.bodyType}`)
+  if (isTooLarge(def, body, bodyBytesMax))
+    return refused('body_too_large', 'The input is larger than what is read here')
+  return { ...read, body }
+}
+
+function refused(code: string, why: string) {
+  return { refused: { code, message: `${why}. You were not charged.` } }
+}
+
+/** `undefined` where the parameters make no path at which this endpoint answers. */
+function targetIn(
   def: EndpointDef,
   message: unknown,
   match: MatchPath,

@@ -1,7 +1,4 @@
-/**
- * Reads a network from what a user gave: a public network's name, or a definition. Nobody must use mainnet by mistake, or think that
- * another network is mainnet. So a definition that shares a part of a public network's identity must share all of it.
- */
+/** Nobody must use mainnet by mistake: a definition that shares a part of a public network's identity must share all of it. */
 import { SvcError, shown } from './errors.js'
 import {
   factsOfChecked,
@@ -22,12 +19,10 @@ type Refuse = (why: string) => never
 /** What was read once is not read again: agents carry their definition through many hands. */
 const known = new WeakMap<object, NetworkFacts>()
 
-/** @throws what `refuse` throws; without it SvcError `invalid_network` */
 export function networkFacts(value: unknown, refuse: Refuse = refuseNetwork): NetworkFacts {
   if (isPublicNetwork(value)) return PUBLIC_NETWORKS[value]
-  if (!isRecord(value)) {
+  if (!isRecord(value))
     return refuse(`network is mainnet, testnet or a definition of a network, not ${shown(value)}`)
-  }
   const read = known.get(value)
   if (read) return read
   const told: Refuse = why => refuse(`The definition of a network: ${why}`)
@@ -109,9 +104,8 @@ function refuseLies(facts: NetworkFacts, refuse: Refuse): void {
     }
     return
   }
-  for (const real of [MAINNET, TESTNET]) {
+  for (const real of [MAINNET, TESTNET])
     if (facts.caip2 === real.caip2) refuse(`its id would be ${real.name}'s, and its genesis hash is not`)
-  }
   for (const field of ['name', 'genesisId'] as const) {
     const claimed = claimedBy(facts[field])
     if (claimed !== undefined)

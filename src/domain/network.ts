@@ -127,24 +127,12 @@ export const PUBLIC_NETWORKS: Readonly<Record<PublicNetwork, NetworkFacts>> = Ob
   testnet: TESTNET,
 })
 
-/**
- * Mainnet's CAIP-2 id. The 44-character form that some facilitators print is accepted too.
- *
- * @see CAIP-2
- */
+/** Mainnet's CAIP-2 id. The 44-character form that some facilitators print is accepted too. @see CAIP-2 */
 export const ALGORAND_MAINNET = 'algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73k'
-/**
- * Testnet's CAIP-2 id.
- *
- * @see CAIP-2
- */
+/** Testnet's CAIP-2 id. @see CAIP-2 */
 export const ALGORAND_TESTNET = 'algorand:SGO1GKSzyE7IEPItTxCByw9x8FmnrCDe'
 
-/**
- * Each public network's CAIP-2 id.
- *
- * @see CAIP-2
- */
+/** Each public network's CAIP-2 id. @see CAIP-2 */
 export const CAIP2: Readonly<Record<PublicNetwork, string>> = Object.freeze({
   mainnet: ALGORAND_MAINNET,
   testnet: ALGORAND_TESTNET,
@@ -169,10 +157,7 @@ export function isIdOf({ caip2, wholeHashId }: NetworkFacts, id: unknown): id is
   return id === caip2 || id === wholeHashId
 }
 
-/**
- * Why a node that reports this is not of the network; `undefined` where it is. Both are asked because both are signed: with another
- * genesis id the ledger refuses the transaction.
- */
+/** Both are asked because both are signed. `undefined` where the node is of the network. */
 export function otherThan(network: NetworkFacts, node: Genesis): string | undefined {
   if (node.genesisHash !== network.genesisHash) return `its genesis hash is ${shown(node.genesisHash)}`
   if (node.genesisId === network.genesisId) return undefined
@@ -192,10 +177,7 @@ export function networkOf(id: unknown, own: NetworkFacts | undefined): NetworkFa
   return [own, MAINNET, TESTNET].find(network => network && isIdOf(network, id))
 }
 
-/**
- * Where nobody names a network; `sandbox` is the variable `SVC_SANDBOX`, which may be empty. A sandbox emulates testnet, unless its user
- * names another network to both.
- */
+/** `sandbox` is the variable `SVC_SANDBOX`, which may be empty. It emulates testnet, unless its user names another to both. */
 export function unnamedNetwork(sandbox: string | undefined): PublicNetwork {
   return sandbox ? 'testnet' : 'mainnet'
 }

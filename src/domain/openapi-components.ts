@@ -101,10 +101,7 @@ const UNLISTED_STATUSES: ReadonlySet<number> = new Set([200, 402, 499])
 const RETRIED_STATUSES: ReadonlySet<string> = new Set(['409', '429', '503'])
 const RETRY_HEADERS = { 'Retry-After': { $ref: '#/components/headers/retryAfter' } }
 
-/**
- * The responses by status, from the charge machine's final states: the document contains every way in which a call
- * can end.
- */
+/** The responses by status, from the charge machine's final states: the document contains every way in which a call can end. */
 export const ERROR_RESPONSES: Schema = {
   '402': {
     description: 'To be paid for. The header says what and how; pay, and send the same request again.',
@@ -127,7 +124,6 @@ export const ERROR_RESPONSES: Schema = {
   },
 }
 
-/** References to all error responses, for an operation. */
 export const REFUSALS: Schema = Object.fromEntries(
   Object.keys(ERROR_RESPONSES).map(status => [status, { $ref: `#/components/responses/${status}` }]),
 )

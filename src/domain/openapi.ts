@@ -17,20 +17,8 @@ import {
 import { type Method, methodsOf, paramsIn, pathOfEndpoint } from './path-pattern.js'
 import { isRecord } from './x402.js'
 
-export interface OpenApi {
-  readonly openapi: string
-  readonly info: Schema
-  readonly servers: readonly Schema[]
-  readonly tags: readonly Schema[]
-  readonly paths: Readonly<Record<string, Schema>>
-  readonly components: Schema
-}
-
-/**
- * The document of an agent whose endpoints are reached under `baseUrl`. Its prices are for readers: a call's own 402
- * decides.
- */
-export function openapi(agent: AgentDef, baseUrl: string): OpenApi {
+/** The document of an agent whose endpoints are reached under `baseUrl`. Its prices are for readers: a call's own 402 decides. */
+export function openapi(agent: AgentDef, baseUrl: string) {
   const listed = agent.endpoints.filter(def => def.listed)
   const tags = new Set(listed.flatMap(def => def.tags))
   const bodies = listed.flatMap(def =>
@@ -74,13 +62,7 @@ function operation({ balance, network, payTo }: AgentDef, def: EndpointDef, meth
     summary: description === '' ? name : description,
     tags,
     ...(deprecated !== undefined && { deprecated: true }),
-    'x-x402': {
-      scheme: 'exact',
-      network: caip2,
-      asset: usdcId,
-      payTo,
-      ...terms,
-    },
+    'x-x402': { scheme: 'exact', network: caip2, asset: usdcId, payTo, ...terms },
     parameters: [
       ...paramsIn(pathOfEndpoint(def)).map(param => ({
         name: param,

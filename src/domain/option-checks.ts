@@ -1,7 +1,4 @@
-/**
- * Reads the options of a public function by a table: what each option may be, and what it is where it is absent. A name
- * that the table does not have is refused: an option that went unread would leave its default in force.
- */
+/** A name that the table does not have is refused: an option that went unread would leave its default in force. */
 import { SdkError, type SvcError, shown } from './errors.js'
 import { usdToBaseUnits } from './money.js'
 
@@ -27,7 +24,6 @@ function refuseOptions(why: string): never {
   throw invalid(why)
 }
 
-/** @throws SvcError `invalid_options` */
 export function readOptions<Table extends OptionTable>(
   given: object,
   table: Table,
@@ -49,10 +45,7 @@ export function optionNames(table: OptionTable, group = ''): readonly string[] {
   })
 }
 
-/**
- * Refuses a name that is not known, and says which known one is the nearest. `group` is the option that it stands in. A name that
- * stands in an option of the table is found there.
- */
+/** Says which known name is the nearest. `group` is the option that it stands in; a name of another group is found there. */
 export function refuseUnknown(
   given: object,
   known: readonly string[],
@@ -100,17 +93,14 @@ export function optional<T>(option: Option<T>): Option<T | undefined> {
   return (given, name) => (given === undefined ? undefined : option(given, name))
 }
 
-/** Options in an option. */
 export function group<Table extends OptionTable>(table: Table): Option<ReadOptions<Table>> {
   return holding(table, (given = {}, name) => readOptions(given as object, table, name))
 }
 
-/** An option that reads others. */
 export function holding<T>(table: OptionTable, read: Option<T>): Option<T> {
   return Object.assign(read, { table })
 }
 
-/** A group that is off where it is absent or false. */
 export function groupOrOff<Table extends OptionTable>(table: Table): Option<ReadOptions<Table> | undefined> {
   return holding(table, (given, name) => (given ? readOptions(given, table, name) : undefined))
 }
@@ -120,7 +110,6 @@ export function positive(fallback?: number): Option<number> {
   return whole(1, fallback)
 }
 
-/** A whole number that is not less than `min`. */
 export function whole(min: number, fallback?: number): Option<number> {
   return (given = fallback, name) => {
     if (Number.isInteger(given) && (given as number) >= min) return given as number
@@ -128,7 +117,6 @@ export function whole(min: number, fallback?: number): Option<number> {
   }
 }
 
-/** An amount in base units. @throws SvcError `invalid_price` */
 export function usd(fallback?: string): Option<bigint> {
   return (given = fallback) => usdToBaseUnits(given)
 }

@@ -36,6 +36,13 @@ export function pathOfEndpoint({ name, path }: Located): string {
   return path ?? `/${name}`
 }
 
+/** A discovery name for a route that has none, by which its windows and kept answers are found again: `post/v1/any`. */
+export function routeName(methods: readonly Method[], path: string): string {
+  const words = path.toLowerCase().split('/')
+  const plain = words.map(word => word.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, ''))
+  return [methods.join('-').toLowerCase(), ...plain.filter(word => word !== '')].join('/')
+}
+
 export function methodsOf(def: { readonly method: Method; readonly methods?: readonly Method[] }) {
   return def.methods ?? [def.method]
 }
@@ -87,7 +94,6 @@ export function checkedPath(path: unknown, refuse: (why: string) => never): stri
   return path as string
 }
 
-/** The names in a pattern, in order. */
 export function paramsIn(path: string): readonly string[] {
   return [...path.matchAll(/\/[:*](\w+)/g)].map(([, name]) => name!)
 }
@@ -111,10 +117,7 @@ function rankOf(segment: string): number {
   return segment.startsWith('*') ? 2 : segment.startsWith(':') ? 1 : 0
 }
 
-/**
- * The path of a call with these parameters; `undefined` where one is missing. Whether it is a path that is answered, only matching
- * it says.
- */
+/** The path of a call with these parameters; `undefined` where one is missing. It may be none that is answered: match it. */
 export function pathWith(path: string, params: Readonly<Record<string, unknown>>): string | undefined {
   let isWhole = true
   const filled = path.replace(/\/([:*])(\w+)/g, (_, kind: string, name: string) => {

@@ -14,27 +14,19 @@ import { isRecord } from './x402.js'
  */
 export type QuoteExtra = Readonly<Record<string, string | number | boolean>>
 
-/** What a quote says of the window that it sells, so that a payer knows what the price buys. */
-export interface WindowFields {
-  /** As the endpoint has it: `30d`. */
-  readonly subscriptionPeriod: string
-  /** How many calls the window has; absent where it has no count. */
-  readonly subscriptionCalls?: number
-}
-
-export function windowFields(sold: Subscription | undefined): WindowFields | undefined {
+/** What a quote says of the window that it sells, so that a payer knows what the price buys: such as `30d`, and a count of calls. */
+export function windowFields(sold: Subscription | undefined) {
   if (sold === undefined) return undefined
   const { period, calls } = sold
   return { subscriptionPeriod: period, ...(calls !== undefined && { subscriptionCalls: calls }) }
 }
 
-/** Names that have a meaning for payers, of x402 and its schemes and of {@link WindowFields}. */
+/** Names that have a meaning for payers, of x402 and its schemes and of {@link windowFields}. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['feePayer', 'decimals', 'name', 'version', 'paymentFlow', 'assetTransferMethod'],
   ...['subscriptionPeriod', 'subscriptionCalls', 'balancePeriod'],
 ])
 
-/** A checked copy; `undefined` where no field is set. */
 export function quoteExtra(given: unknown, refuse: (why: string) => never): QuoteExtra | undefined {
   if (given === undefined) return undefined
   if (!isRecord(given))
@@ -125,17 +117,15 @@ export interface Merchant {
 
 const FIELDS = ['name', 'website', 'logo', 'categories']
 
-/** A checked copy; `undefined` where none is given. */
 export function checkedMerchant(given: unknown, refuse: (why: string) => never): Merchant | undefined {
   if (given === undefined) return undefined
   if (!isRecord(given)) return refuse(`merchant is { name, website, logo, categories }, not ${shown(given)}`)
   refuseUnknown(given, FIELDS, 'merchant', refuse)
   const { name, website, logo, categories } = given
   if (!isText(name)) return refuse(`merchant.name is a text, not ${shown(name)}`)
-  for (const [field, url] of Object.entries({ website, logo })) {
+  for (const [field, url] of Object.entries({ website, logo }))
     if (url !== undefined && !isWebUrl(url))
       refuse(`merchant.${field} is an absolute http or https URL, not ${shown(url)}`)
-  }
   if (categories !== undefined && !(Array.isArray(categories) && categories.every(isText)))
     refuse('merchant.categories is not a list of texts')
   return Object.freeze({

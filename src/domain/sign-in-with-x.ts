@@ -39,21 +39,8 @@ export interface PayerProof {
 
 export type UnsignedProof = Omit<PayerProof, 'signature'>
 
-/** Why a proof is refused. */
-export type ProofRefusal =
-  | 'invalid_siwx_domain_mismatch'
-  | 'invalid_siwx_uri_mismatch'
-  | 'invalid_siwx_issued_at'
-  | 'invalid_siwx_issued_at_too_old'
-  | 'invalid_siwx_issued_at_in_future'
-  | 'invalid_siwx_expiration_time'
-  | 'invalid_siwx_expired'
-  | 'invalid_siwx_not_before'
-  | 'invalid_siwx_not_yet_valid'
-  | 'invalid_siwx_nonce'
-  | 'invalid_siwx_signature'
-  | 'invalid_siwx_malformed_signature'
-  | 'invalid_siwx_request'
+/** Why a proof is refused: a code of `answer-codes.ts`. */
+export type ProofRefusal = `invalid_siwx_${string}`
 
 const AGE_MAX_MS = 300_000
 /** Clocks differ. */

@@ -38,11 +38,7 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/**
- * One row as CSV, without its line end, safe to open in a spreadsheet.
- *
- * @see RFC 4180
- */
+/** One row as CSV, without its line end, safe to open in a spreadsheet. @see RFC 4180 */
 export function csvRow(cells: readonly (string | number | null | undefined)[]): string {
   return cells.map(fieldOf).join(',')
 }

@@ -9,9 +9,7 @@ import { refuseUnknown } from './option-checks.js'
 export interface Subscription {
   /** The price of one window in USD, such as `$5`. */
   readonly price: string
-  /**
-   * How long a window stays open: a whole number of `ms`, `s`, `m`, `h`, `d` or `w`, such as `30d`; ten years at most.
-   */
+  /** How long a window stays open: a whole number of `ms`, `s`, `m`, `h`, `d` or `w`, such as `30d`; ten years at most. */
   readonly period: string
   /**
    * How many calls a window has, the call that buys it included: 1 to 1,000,000,000. A call that fails does not count.
@@ -46,25 +44,6 @@ export function windowShown({ period, calls }: Partial<Subscription>): string {
   return ` for ${period} or ${calls} ${calls === 1 ? 'call' : 'calls'}`
 }
 
-/** What A2A and MCP say of the window that a call bought or used; `undefined` where there is nothing to say. */
-export function subscriptionTold({
-  subscription,
-  callsLeft,
-}: {
-  readonly subscription?: { readonly key: string; readonly expiresAtMs: number; readonly units?: number }
-  readonly callsLeft?: number
-}) {
-  const isWindow = subscription !== undefined && subscription.units === undefined
-  if (!isWindow && callsLeft === undefined) return undefined
-  return {
-    ...(isWindow && {
-      key: subscription.key,
-      expiresAt: new Date(subscription.expiresAtMs).toISOString(),
-    }),
-    ...(callsLeft !== undefined && { remaining: callsLeft }),
-  }
-}
-
 const DAY_MS = 86_400_000
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS } as const
 
@@ -73,10 +52,7 @@ const PERIOD = /^([1-9]\d{0,8})(ms|s|m|h|d|w)$/
 /** Ten years: later dates can be invalid in stores and headers. */
 const PERIOD_MAX_MS = 3_653 * DAY_MS
 
-/**
- * @throws SvcError `invalid_endpoint` for any value except a positive whole number of ms, s, m, h, d or w, up to ten
- * years.
- */
+/** @throws SvcError `invalid_endpoint` for any value except a positive whole number of ms, s, m, h, d or w, up to ten years. */
 export function periodMs(period: unknown): number {
   const ms = readPeriodMs(period)
   if (ms !== undefined) return ms

@@ -64,15 +64,15 @@ const OF_THE_CONNECTION = [
   ...['trailer', 'transfer-encoding', 'upgrade', 'http2-settings', 'content-length', 'host', 'expect', 'via'],
 ]
 
-/** What would be sold as a whole is asked for as a whole. */
-const CONDITIONS = [
-  'if-match',
-  'if-none-match',
-  'if-modified-since',
-  'if-unmodified-since',
-  'if-range',
-  'range',
-]
+const OF_CACHES: ReadonlySet<string> = new Set(['if-modified-since', 'if-range', 'range'])
+
+/**
+ * Whether a header asks for a part, or for nothing where nothing has changed: that would be sold as the whole. What keeps a resource from
+ * being overwritten goes on (RFC 9110, sections 13.1.1 and 13.1.2): its 412 costs nothing.
+ */
+export function isOfCaches(name: string, method: string): boolean {
+  return name === 'if-none-match' ? method === 'GET' : OF_CACHES.has(name)
+}
 
 const NOT_FORWARDED: ReadonlySet<string> = new Set([
   ...[...OF_THE_CONNECTION, 'forwarded', 'x-real-ip', 'x-payment', 'sign-in-with-x', 'idempotency-key'],
@@ -93,7 +93,7 @@ export function headersToUpstream(request: ForwardedRequest, isWhole: boolean): 
     const value = headers[name]
     const plain = /[^a-z0-9-]/.test(name) ? name.toLowerCase().replace(/[^a-z0-9]/g, '-') : name
     if (value === undefined || NOT_FORWARDED.has(plain) || OURS.test(plain) || named?.has(name)) continue
-    if (isWhole && CONDITIONS.includes(plain)) continue
+    if (isWhole && isOfCaches(plain, request.method)) continue
     sent.push(name, String(value))
   }
   // The body of a request that is not sold passes unread.

@@ -17,11 +17,7 @@ export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
 /** The name of the payment header in version 1. It is still accepted. */
 export const LEGACY_PAYMENT_HEADER = 'X-PAYMENT'
 
-/**
- * One way to pay, as a quote offers it. Amounts of money are strings of digits.
- *
- * @see x402 v2
- */
+/** One way to pay, as a quote offers it. Amounts of money are strings of digits. @see x402 v2 */
 export interface PaymentRequirements {
   /** The payment scheme; `exact` here. */
   readonly scheme: string
@@ -55,11 +51,7 @@ export interface ResourceInfo {
   readonly iconUrl?: string
 }
 
-/**
- * The content of a 402 (the decoded `PAYMENT-REQUIRED` header).
- *
- * @see x402 v2
- */
+/** The content of a 402 (the decoded `PAYMENT-REQUIRED` header). @see x402 v2 */
 export interface PaymentRequired {
   /** The protocol version, 2. */
   readonly x402Version: number
@@ -87,11 +79,7 @@ export interface PaymentPayload {
   readonly extensions?: unknown
 }
 
-/**
- * The decoded `PAYMENT-RESPONSE` header: the official receipt's fields and this specification's fields.
- *
- * @see x402 v2
- */
+/** The decoded `PAYMENT-RESPONSE` header: the official receipt's fields and this specification's fields. @see x402 v2 */
 export interface Receipt {
   readonly success: boolean
   readonly transaction: string

@@ -1,5 +1,4 @@
-/** What became of a question, in the words of the protocol. */
-import type { SettleAnswer, VerifyAnswer } from '../ports/protocol-facilitator.js'
+import type { SettleAnswer, VerifyAnswer } from '../ports/facilitator.js'
 
 export const BUDGET_EXHAUSTED = 'sponsor_budget_exhausted'
 export const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'
@@ -22,7 +21,6 @@ export type Submitted =
 
 export interface Asked {
   readonly network: string
-  /** `undefined` where no payment could be read. */
   readonly txId: string | undefined
   readonly payer?: string
 }

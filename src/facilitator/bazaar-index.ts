@@ -1,4 +1,3 @@
-/** The Bazaar's index: the resources that were paid for, as `extensions.bazaar` of their payments describes them. */
 import { LRUCache } from 'lru-cache'
 import { SvcError } from '../domain/errors.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
@@ -21,26 +20,22 @@ interface Listing {
   readonly [key: string]: unknown
 }
 
-export interface BazaarIndex {
-  /** Lists the resource of a valid payment; `false` where the payment describes no resource that can be listed. */
-  add(payload: unknown, requirements: unknown): boolean
-  /** The answer of `/discovery/resources`. @throws SvcError `invalid_query` */
-  list(query: URLSearchParams): object
-}
+export type BazaarIndex = ReturnType<typeof createBazaarIndex>
 
-export function createBazaarIndex(nowMs: () => number): BazaarIndex {
+export function createBazaarIndex(nowMs: () => number) {
   const listings = new LRUCache<string, { readonly listing: Listing; readonly bytes: number }>({
     max: RESOURCES_MAX,
   })
   return {
-    add(payload, requirements) {
+    /** Lists the resource of a valid payment; `false` where the payment describes no resource that can be listed. */
+    add(payload: unknown, requirements: unknown): boolean {
       const listing = listingOf(payload, requirements, nowMs())
       const bytes = Buffer.byteLength(JSON.stringify(listing) ?? '')
       if (!listing || bytes > LISTING_BYTES_MAX) return false
       listings.set(listing.resource, { listing, bytes })
       return true
     },
-    list(query) {
+    list(query: URLSearchParams): object {
       const limit = countIn(query, 'limit', LIMIT_DEFAULT, 1, LIMIT_MAX)
       const offset = countIn(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER)
       const found = [...listings.values()].filter(({ listing }) => matches(listing, query))

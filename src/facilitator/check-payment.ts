@@ -62,9 +62,8 @@ export function checkPayment(
     })
     checkWhole(checked.group)
     checkPlace(checked.payment.txn, network)
-    if (checked.payment.txn.assetTransfer?.assetSender) {
+    if (checked.payment.txn.assetTransfer?.assetSender)
       throw new Refusal('not_asset_transfer', 'A clawback is no payment')
-    }
     if (checked.sponsored) checkSponsored(checked.sponsored.txn, checked.payment.txn, network)
     const feeMicroAlgos = checked.sponsored?.txn.fee ?? 0n
     const expired = checked.group.find(({ txn }) => isExpired(txn, params))
@@ -100,17 +99,14 @@ function expiry({ firstValid, lastValid }: Rounds, { lastRound }: SuggestedParam
 function checkRequirements(requirements: unknown, { payTo, network, amountMin }: FacilitatorSettings): void {
   if (!isRecord(requirements)) return
   const { payTo: receiver, asset, amount } = requirements
-  if (typeof receiver !== 'string' || (payTo !== 'anyone' && !payTo.has(receiver))) {
+  if (typeof receiver !== 'string' || (payTo !== 'anyone' && !payTo.has(receiver)))
     throw new Refusal(INVALID_REQUIREMENTS, 'This facilitator does not settle payments to this payTo')
-  }
-  if (asset !== network.usdcId) {
+  if (asset !== network.usdcId)
     throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles asset ${network.usdcId} alone`)
-  }
   const baseUnits = parseBaseUnits(amount)
   // The asker writes the requirements, so they bound nothing by themselves.
-  if (baseUnits !== undefined && baseUnits < amountMin) {
+  if (baseUnits !== undefined && baseUnits < amountMin)
     throw new Refusal(INVALID_REQUIREMENTS, `This facilitator settles ${formatUsd(amountMin)} and more`)
-  }
 }
 
 /**
@@ -144,7 +140,6 @@ function checkSponsored(own: Transaction, payment: Transaction, network: Network
     throw new Refusal('sponsor_fee', `The note of a payment has at most ${PAYMENT_NOTE_BYTES_MAX} bytes`)
 }
 
-/** What the node asks for this transaction. */
 function feeNeeded(txn: Transaction, { minFeeMicroAlgos, feePerByteMicroAlgos }: SuggestedParams): bigint {
   const { bytes } = encoded(txn)
   const byBytes = feePerByteMicroAlgos * BigInt(bytes.length + SIGNATURE_BYTES)

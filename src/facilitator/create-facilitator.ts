@@ -17,7 +17,7 @@ import type {
   ProtocolFacilitator,
   SettleAnswer,
   VerifyAnswer,
-} from '../ports/protocol-facilitator.js'
+} from '../ports/facilitator.js'
 import { BUDGET_EXHAUSTED, invalid, SIMULATION_FAILED, settleAnswer, USED_UP } from './answers.js'
 import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
 import { facilitatorNode } from './facilitator-node.js'
@@ -57,7 +57,6 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   let nodeIs: FacilitatorCondition['node'] = 'unasked'
   let closing: Promise<void> | undefined
 
-  /** @throws SvcError `node_unavailable`, for a node of another network as well */
   async function params(): Promise<SuggestedParams> {
     const read = await suggested().catch(error => {
       note('unanswered')
@@ -107,7 +106,6 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     await failures.take(isFirst ? signer : txId, perMinute(FAILURES_PER_MINUTE))
   }
 
-  /** @throws SvcError `rate_limited` before the node is asked */
   async function admit(names: readonly string[]): Promise<void> {
     const verdicts = await Promise.all(names.map(name => failures.peek(name, perMinute(FAILURES_PER_MINUTE))))
     if (verdicts.every(({ admitted }) => admitted)) return

@@ -1,13 +1,8 @@
 /** Counts the answers of a facilitator for Prometheus. Its codes are the labels, so the number of series is bounded. */
 import { Counter, Gauge, Registry } from 'prom-client'
+import type { FacilitatorCondition } from '../ports/facilitator.js'
 
-export interface FeeCondition {
-  readonly feesToday: number
-  readonly feePerDayMax: number
-}
-
-/** Makes one registry for each facilitator. */
-export function facilitatorMetrics(condition: () => FeeCondition) {
+export function facilitatorMetrics(condition: () => FacilitatorCondition) {
   const registry = new Registry()
   const registers = [registry]
   const answers = new Counter({
@@ -35,6 +30,7 @@ export function facilitatorMetrics(condition: () => FeeCondition) {
   return {
     contentType: registry.contentType,
     text: () => registry.metrics(),
+    /** @param result the code of the answer */
     answered(operation: 'verify' | 'settle', result: string) {
       answers.inc({ operation, result })
     },

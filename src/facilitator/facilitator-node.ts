@@ -1,30 +1,14 @@
-/**
- * What a facilitator asks its node. A missing or malformed answer is never taken for a good one: it throws `node_unavailable`,
- * or is `unclear` where the node may have carried out what it was asked.
- */
+/** A missing or malformed answer throws, or is `unclear` where the node may have carried out what it was asked. */
 import type { SignedTransaction } from 'algosdk'
 import { encoded, encodedMember } from '../adapters/algorand/encoded-transactions.js'
-import { type AccountState, algodOver, type SuggestedParams } from '../adapters/algorand/node-clients.js'
+import { algodOver } from '../adapters/algorand/node-clients.js'
 import { bigintIn, type PostingNodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
 import { isRecord } from '../domain/x402.js'
+import { type Clock, sleep, withTimeout } from '../ports/clock.js'
 
-export interface FacilitatorNode {
-  suggestedParams(): Promise<SuggestedParams>
-  /**
-   * The node's words against this group; `undefined` where it has none. Does not see the pool. Transactions without a signature
-   * pass only where `unsigned` says so.
-   */
-  simulate(group: readonly SignedTransaction[], unsigned?: 'unsignedToo'): Promise<string | undefined>
-  submit(group: readonly SignedTransaction[]): Promise<Submission>
-  fateOf(txId: string): Promise<Fate>
-  lastRound(): Promise<bigint>
-  account(address: string): Promise<AccountState>
-  /** Resolves when the node has another round, or sooner. All who wait share one question, which holds a connection. */
-  nextRound(): Promise<void>
-  close(): Promise<void>
-}
+export type FacilitatorNode = ReturnType<typeof facilitatorNode>
 
-export type Submission =
+type Submission =
   | { readonly said: 'accepted' }
   | { readonly said: 'refused'; readonly words: string }
   /** It was sent, and nobody knows what became of it. `cause` is for operators: it may show where the node is. */
@@ -45,7 +29,7 @@ const SUBMIT_TIMEOUT_MS = 5_000
 /** A round takes about 3 s. */
 const ROUND_TIMEOUT_MS = 5_000
 
-export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
+export function facilitatorNode(client: PostingNodeClient) {
   const algod = algodOver(client)
   let waiting: Promise<void> | undefined
 
@@ -58,14 +42,21 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
     suggestedParams: algod.suggestedParams,
     lastRound: algod.lastRound,
     account: algod.account,
-    async simulate(group, unsigned) {
+    /**
+     * The node's words against this group; `undefined` where it has none. Does not see the pool. Transactions without a signature
+     * pass only where `unsigned` says so.
+     */
+    async simulate(
+      group: readonly SignedTransaction[],
+      unsigned?: 'unsignedToo',
+    ): Promise<string | undefined> {
       const body = simulateRequest(group, unsigned === undefined ? TXN_GROUPS : TXN_GROUPS_UNSIGNED_TOO)
       const reply = await client.ask('/v2/transactions/simulate?format=json', { body })
       if (reply.status === 400) return reply.message
       if (reply.status === 404) throw unavailable('it does not simulate')
       return failureIn(reply.body)
     },
-    async submit(group) {
+    async submit(group: readonly SignedTransaction[]): Promise<Submission> {
       const body = Buffer.concat(group.map(encodedMember))
       try {
         const reply = await client.ask('/v2/transactions', { body, timeoutMs: SUBMIT_TIMEOUT_MS })
@@ -78,7 +69,7 @@ export function facilitatorNode(client: PostingNodeClient): FacilitatorNode {
         return { said: 'unclear', cause: (error as Error).message }
       }
     },
-    async fateOf(txId) {
+    async fateOf(txId: string): Promise<Fate> {
       const reply = await client.ask(`/v2/transactions/pending/${txId}?format=json`)
       if (reply.status === 404) return { is: 'unknown' }
       if (reply.status === 400) throw unavailable(reply.message)
@@ -117,4 +108,23 @@ function failureIn(body: Record<string, unknown>): string | undefined {
   const { 'failure-message': failure = '' } = result
   if (typeof failure !== 'string') throw unavailable('failure-message is no text')
   return failure === '' ? undefined : failure
+}
+
+const POLL_MS = 200
+
+export async function awaitFate(
+  node: Pick<FacilitatorNode, 'fateOf' | 'nextRound'>,
+  clock: Pick<Clock, 'monotonic' | 'after'>,
+  txId: string,
+  untilMs: number,
+): Promise<Extract<Fate, { is: 'landed' | 'dropped' }> | undefined> {
+  for (;;) {
+    const fate = await node.fateOf(txId).catch(() => undefined)
+    if (fate?.is === 'landed' || fate?.is === 'dropped') return fate
+    const leftMs = untilMs - clock.monotonic()
+    if (leftMs <= 0) return undefined
+    const round = withTimeout(clock, leftMs, node.nextRound())
+    // Not sooner than `POLL_MS`: a node that fails, or that lies about rounds, answers at once.
+    await Promise.all([round.catch(() => {}), sleep(clock, POLL_MS)])
+  }
 }

@@ -2,7 +2,7 @@
 import { isValidAddress, type SigningKey, signingKey } from '../adapters/algorand/signing-keys.js'
 import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
 import { SvcError, shown } from '../domain/errors.js'
-import type { Network, NetworkFacts, NetworkName } from '../domain/network.js'
+import type { Network, NetworkName } from '../domain/network.js'
 import { networkFacts, nodeUrls } from '../domain/network-definition.js'
 import { asGiven, invalid, type Option, readOptions, usd } from '../domain/option-checks.js'
 import type { Clock } from '../ports/clock.js'
@@ -41,18 +41,7 @@ export interface FacilitatorOptions {
   readonly clock?: Partial<Clock>
 }
 
-export interface FacilitatorSettings {
-  readonly network: NetworkFacts
-  readonly algodUrl: string
-  readonly algodToken: string | undefined
-  readonly key: SigningKey
-  readonly payTo: ReadonlySet<string> | 'anyone'
-  /** In base units of USDC. */
-  readonly amountMin: bigint
-  readonly feePerPaymentMax: bigint
-  readonly feePerDayMax: bigint
-  readonly logger: Logger
-}
+export type FacilitatorSettings = ReturnType<typeof facilitatorSettings>
 
 const OPTIONS = {
   network: asGiven<FacilitatorOptions['network']>(),
@@ -69,22 +58,16 @@ const OPTIONS = {
 } satisfies Record<keyof FacilitatorOptions, Option<unknown>>
 
 /** @throws SvcError `invalid_options`, `invalid_address`, `invalid_key`, `invalid_price` */
-export function facilitatorSettings(options: FacilitatorOptions): FacilitatorSettings {
+export function facilitatorSettings(options: FacilitatorOptions) {
   const { algodUrl, algodToken, sponsor: key, ...read } = readOptions(options, OPTIONS)
   const refuse = (why: string): never => {
     throw invalid(why)
   }
   const network = networkFacts(read.network, refuse)
-  // A public network's own node is a balancer, and other people's.
+  // The node that a public network has by default is a balancer, and others run it.
   const isPublic = typeof network.given === 'string'
   const node = isPublic ? { algodUrl, algodToken } : nodeUrls(network, { algodUrl, algodToken }, undefined)
-  return {
-    ...read,
-    key,
-    network,
-    algodUrl: nodeUrl(node.algodUrl),
-    algodToken: node.algodToken,
-  }
+  return { ...read, key, network, algodUrl: nodeUrl(node.algodUrl), algodToken: node.algodToken }
 }
 
 function nodeUrl(text: unknown): string {
@@ -104,11 +87,10 @@ function keyOf(sponsor: unknown): SigningKey {
   return signingKey(secret)
 }
 
-function payToOf(payTo: unknown): FacilitatorSettings['payTo'] {
+function payToOf(payTo: unknown): ReadonlySet<string> | 'anyone' {
   if (payTo === 'anyone') return payTo
-  if (!Array.isArray(payTo) || payTo.length === 0) {
+  if (!Array.isArray(payTo) || payTo.length === 0)
     throw invalid("payTo lists the addresses whose payments are settled, or is 'anyone'")
-  }
   const wrong = payTo.find(address => !isValidAddress(address))
   if (wrong === undefined) return new Set(payTo)
   throw new SvcError(`payTo lists Algorand addresses, not ${shown(wrong)}`, 'invalid_address')

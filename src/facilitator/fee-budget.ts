@@ -5,23 +5,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../ports/clock.js'
 
-export interface FeeBudget {
-  readonly today: bigint
-  /** Whether this fee could be reserved now. */
-  covers(fee: bigint): boolean
-  /** Whether the fee of this payment is reserved. */
-  holds(txId: string): boolean
-  /** `false` where the day's fees would be more than the most. */
-  reserve(txId: string, fee: bigint): boolean
-  /** The group was not submitted after all: its fee is free again. */
-  giveBack(txId: string): void
-}
+export type FeeBudget = ReturnType<typeof feeBudget>
 
 const DAY_MS = 86_400_000
 /** When the list is full, the oldest entry is removed; its fee stays counted. */
 const RESERVATIONS_MAX = 10_000
 
-export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now' | 'monotonic'>): FeeBudget {
+export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now' | 'monotonic'>) {
   const reserved = new LRUCache<string, { readonly fee: bigint; readonly day: number }>({
     max: RESERVATIONS_MAX,
   })
@@ -44,12 +34,13 @@ export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now' | 'monoton
       turn()
       return spent
     },
-    covers(fee) {
+    covers(fee: bigint) {
       turn()
       return spent + fee <= perDayMax
     },
-    holds: txId => reserved.has(txId),
-    reserve(txId, fee) {
+    holds: (txId: string) => reserved.has(txId),
+    /** `false` where the day's fees would be more than the most. */
+    reserve(txId: string, fee: bigint) {
       turn()
       if (reserved.has(txId)) return true
       if (spent + fee > perDayMax) return false
@@ -57,7 +48,8 @@ export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now' | 'monoton
       reserved.set(txId, { fee, day })
       return true
     },
-    giveBack(txId) {
+    /** The group was not submitted after all: its fee is free again. */
+    giveBack(txId: string) {
       turn()
       const held = reserved.get(txId)
       reserved.delete(txId)

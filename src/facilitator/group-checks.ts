@@ -75,9 +75,8 @@ export function checkGroup(payload: unknown, requirements: unknown, rules: Check
   const payment = group[paymentIndex]
   if (!payment) throw new Refusal('payload', `paymentIndex must be a whole number, not ${paymentIndex}`)
   const payer = addressOf(payment.txn.sender)
-  if (payer === sponsor) {
+  if (payer === sponsor)
     throw new Refusal('facilitator_transferring', 'Facilitator signer cannot be the payment sender')
-  }
   checkPayment(payment, requirements as Record<string, unknown>)
   const sponsored = group.filter(({ txn }) => addressOf(txn.sender) === sponsor)
   for (const { txn } of sponsored) checkSponsor(txn, group.length)
@@ -93,7 +92,6 @@ export function refusalOf(error: unknown): Refused {
   return { ok: false, reason: 'payload', message: `Unexpected error: ${why}` }
 }
 
-/** The group with the sponsor's signature in its place. */
 export function sponsoredGroup(
   { group, sponsored }: CheckedGroup,
   sign: (bytes: Uint8Array) => Uint8Array,
@@ -128,9 +126,8 @@ function envelopeOf(
   if (!isRecord(payload) || !isRecord(requirements))
     throw new Refusal('payload', 'No payment or no requirements')
   const { x402Version, accepted, payload: inner } = payload
-  if (x402Version !== X402_VERSION) {
+  if (x402Version !== X402_VERSION)
     throw new Refusal('invalid_version', `Expected x402Version ${X402_VERSION}, got ${shown(x402Version)}`)
-  }
   if (!isRecord(accepted)) throw new Refusal('payload', 'Payload has no accepted requirements')
   if (accepted.scheme !== 'exact' || requirements.scheme !== 'exact') {
     const schemes = `payload=${shown(accepted.scheme)} requirements=${shown(requirements.scheme)}`
@@ -147,9 +144,8 @@ function envelopeOf(
     const message = `Transaction group has ${size} transactions, maximum is ${GROUP_SIZE_MAX}`
     throw new Refusal('group_size_exceeded', message)
   }
-  if (paymentIndex < 0 || paymentIndex >= size) {
+  if (paymentIndex < 0 || paymentIndex >= size)
     throw new Refusal('payment_index', `Payment index ${paymentIndex} out of bounds for group of ${size}`)
-  }
   return { paymentGroup, paymentIndex }
 }
 
@@ -171,9 +167,8 @@ function decodedGroup(texts: readonly string[], sponsor: string): SignedTransact
     return member.signed ?? new SignedTransaction({ txn: member.txn })
   })
   const id = group[0] && groupText(group[0])
-  if (group.some(member => groupText(member) !== id)) {
+  if (group.some(member => groupText(member) !== id))
     throw new Refusal('invalid_group_id', 'Transactions have inconsistent group IDs')
-  }
   return group
 }
 
@@ -182,37 +177,30 @@ function checkPayment(payment: SignedTransaction, requirements: Record<string, u
   if (!transfer) throw new Refusal('not_asset_transfer', `Expected asset transfer, got "${type}"`)
   const amount = parseBaseUnits(requirements.amount)
   if (amount === undefined) throw new Refusal('payload', 'Requirements have no amount of base units')
-  if (transfer.amount !== amount) {
+  if (transfer.amount !== amount)
     throw new Refusal('amount_mismatch', `Expected ${amount}, got ${transfer.amount}`)
-  }
   const receiver = addressOf(transfer.receiver)
-  if (receiver !== requirements.payTo) {
+  if (receiver !== requirements.payTo)
     throw new Refusal('receiver_mismatch', `Expected ${String(requirements.payTo)}, got ${receiver}`)
-  }
-  if (transfer.assetIndex.toString() !== requirements.asset) {
+  if (transfer.assetIndex.toString() !== requirements.asset)
     throw new Refusal(
       'asset_mismatch',
       `Expected asset ${String(requirements.asset)}, got ${transfer.assetIndex}`,
     )
-  }
-  if (!(payment.sig ?? payment.msig ?? payment.lsig ?? payment.pqsig)) {
+  if (!(payment.sig ?? payment.msig ?? payment.lsig ?? payment.pqsig))
     throw new Refusal('payment_not_signed', 'Payment transaction is not signed')
-  }
-  if (payment.sig && !isSignedBy(payment, sender.publicKey)) {
+  if (payment.sig && !isSignedBy(payment, sender.publicKey))
     throw new Refusal('invalid_signature', 'Payment transaction signature does not match sender')
-  }
 }
 
 function checkSponsor(txn: Transaction, groupSize: number): void {
   const { payment, fee } = txn
   if (!payment) throw new Refusal('invalid_fee_payer', `Expected payment transaction, got ${txn.type}`)
   if (payment.amount > 0n) throw new Refusal('invalid_fee_payer', 'Fee payer amount must be 0')
-  if (addressOf(payment.receiver) !== addressOf(txn.sender)) {
+  if (addressOf(payment.receiver) !== addressOf(txn.sender))
     throw new Refusal('invalid_fee_payer', 'Fee payer receiver must be same as sender (self-payment)')
-  }
-  if (payment.closeRemainderTo) {
+  if (payment.closeRemainderTo)
     throw new Refusal('invalid_fee_payer', 'closeRemainderTo not allowed on fee payer')
-  }
   if (txn.rekeyTo) throw new Refusal('invalid_fee_payer', 'rekeyTo not allowed on fee payer')
   const feeMax = FEE_MAX_MICRO_ALGOS * BigInt(groupSize)
   if (fee > feeMax) {

@@ -2,28 +2,22 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ProtocolFacilitator } from '../ports/protocol-facilitator.js'
+import type { ProtocolFacilitator } from '../ports/facilitator.js'
 import { type FacilitatorAppOptions, facilitatorApp } from './facilitator-app.js'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const CONNECTIONS_MAX = 1_024
 
-export interface ServedFacilitator {
-  readonly url: string
-  close(): Promise<void>
-}
+export type ServedFacilitator = Awaited<ReturnType<typeof serveFacilitator>>
 
-export interface ServedAt {
+interface ServedAt {
   readonly port: number
   readonly host: string
   readonly options: FacilitatorAppOptions
 }
 
-export async function serveFacilitator(
-  facilitator: ProtocolFacilitator,
-  { port, host, options }: ServedAt,
-): Promise<ServedFacilitator> {
+export async function serveFacilitator(facilitator: ProtocolFacilitator, { port, host, options }: ServedAt) {
   const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS }
   const server = createServer(timeouts, facilitatorApp(facilitator, options).callback())
   server.maxConnections = CONNECTIONS_MAX

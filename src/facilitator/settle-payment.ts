@@ -5,8 +5,8 @@
 import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../ports/clock.js'
+import type { Asker } from '../ports/facilitator.js'
 import type { Logger } from '../ports/logger.js'
-import type { Asker } from '../ports/protocol-facilitator.js'
 import {
   BUDGET_EXHAUSTED,
   CONFIRMATION_FAILED,
@@ -16,8 +16,7 @@ import {
   type Submitted,
   USED_UP,
 } from './answers.js'
-import { awaitFate } from './await-fate.js'
-import type { FacilitatorNode, Fate } from './facilitator-node.js'
+import { awaitFate, type FacilitatorNode, type Fate } from './facilitator-node.js'
 import type { FeeBudget } from './fee-budget.js'
 
 export interface Settlement {
@@ -28,7 +27,6 @@ export interface Settlement {
    * submitted, and not before.
    */
   readonly withoutSponsor: readonly SignedTransaction[] | undefined
-  /** Signs for the sponsor. */
   readonly group: () => readonly SignedTransaction[]
   /** Why it can land in no later round. */
   readonly dead: string | undefined
@@ -163,7 +161,6 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
   }
 }
 
-/** The node's words against a payment. */
 export function simulated(
   node: Pick<FacilitatorNode, 'simulate'>,
   { withoutSponsor, group }: Pick<Settlement, 'withoutSponsor' | 'group'>,

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import {
   assignGroupID,
+  Kmd,
   makeAssetCreateTxnWithSuggestedParamsFromObject,
   makeAssetTransferTxnWithSuggestedParamsFromObject,
   makePaymentTxnWithSuggestedParamsFromObject,
@@ -9,17 +10,27 @@ import {
   type Transaction,
 } from 'algosdk'
 import { algodOver } from '../adapters/algorand/node-clients.js'
-import type { PostingNodeClient } from '../adapters/algorand/node-response-reader.js'
-import { mnemonicOf, type SigningKey, signingKeyFromSeed } from '../adapters/algorand/signing-keys.js'
+import {
+  type NodeClient,
+  type PostingNodeClient,
+  uint64In,
+} from '../adapters/algorand/node-response-reader.js'
+import {
+  mnemonicOf,
+  type SigningKey,
+  signingKey,
+  signingKeyFromSeed,
+} from '../adapters/algorand/signing-keys.js'
 import { bytesToSign } from '../adapters/algorand/transaction-bytes.js'
 import { SvcError } from '../domain/errors.js'
 import { type NetworkFacts, USDC_DECIMALS } from '../domain/network.js'
+import { isRecord } from '../domain/x402.js'
 import { facilitatorNode } from '../facilitator/facilitator-node.js'
-import { optInOf } from '../wallet/opt-in.js'
-import { FEE_MICRO_ALGOS, ownParams, sendGroup } from '../wallet/send.js'
-import { usdcMadeBy } from './funder.js'
+import { wakefulClock, withTimeout } from '../ports/clock.js'
+import type { SandboxAccount } from '../sandbox/sandbox-options.js'
+import { FEE_MICRO_ALGOS, optInOf, ownParams, sendGroup } from '../wallet/send.js'
+import type { LocalnetSettings } from './settings.js'
 
-/** What an account has at least after a start. */
 const WANTED = {
   buyer: { microAlgos: 10_000_000n, usdc: 100_000_000n },
   seller: { microAlgos: 1_000_000n, usdc: 0n },
@@ -32,12 +43,7 @@ const WORDS_MAX = 200
 type Label = keyof typeof WANTED
 const LABELS = Object.keys(WANTED) as Label[]
 
-export interface LocalnetAccount {
-  readonly address: string
-  readonly mnemonic: string
-}
-
-export type LocalnetAccounts = Readonly<Record<Label, LocalnetAccount>>
+export type LocalnetAccounts = Readonly<Record<Label, Pick<SandboxAccount, 'address' | 'mnemonic'>>>
 
 interface Step {
   readonly txn: Transaction
@@ -85,7 +91,7 @@ export async function fundedAccounts(
   client: PostingNodeClient,
   funder: SigningKey,
 ): Promise<LocalnetAccounts> {
-  const accounts = {} as Record<Label, LocalnetAccount>
+  const accounts = {} as { -readonly [L in Label]: LocalnetAccounts[L] }
   const algod = algodOver(client)
   const { lastRound } = await algod.suggestedParams()
   const suggestedParams = ownParams(network, lastRound)
@@ -124,4 +130,83 @@ async function landed(client: PostingNodeClient, steps: readonly Step[]): Promis
   const words = landing.is === 'refused' ? landing.words : (landing.dropped ?? 'it has not been seen to land')
   const message = `LocalNet did not take ${landing.txId}: ${words.slice(0, WORDS_MAX)}`
   throw new SvcError(message, 'localnet_refused')
+}
+
+const WALLET = 'unencrypted-default-wallet'
+const PASSWORD = ''
+const KMD_TIMEOUT_MS = 5_000
+
+/** @throws SvcError `invalid_key`, `kmd_unavailable`, `node_unavailable` */
+export async function funderOf(
+  { mnemonic, kmd: kmdUrl, kmdToken }: LocalnetSettings,
+  node: Pick<NodeClient, 'get'>,
+): Promise<SigningKey> {
+  if (mnemonic !== undefined) return signingKey(mnemonic)
+  const kmd = new Kmd(kmdToken, kmdUrl, new URL(kmdUrl).port)
+  const asked = <T>(answer: Promise<T>) => answered(answer, kmdUrl)
+  const { wallets } = await asked(kmd.listWallets())
+  const wallet = listIn(wallets).find(({ name }) => name === WALLET)
+  if (!wallet) throw unavailable(kmdUrl, `it has no ${WALLET}`)
+  const { wallet_handle_token: handle } = await asked(kmd.initWalletHandle(String(wallet.id), PASSWORD))
+  try {
+    const { addresses } = await asked(kmd.listKeys(handle))
+    const address = await dispenserAmong(Array.isArray(addresses) ? addresses.map(String) : [], node)
+    if (address === undefined) throw unavailable(kmdUrl, `${WALLET} has no account`)
+    const { private_key: secretKey } = await asked(kmd.exportKey(handle, PASSWORD, address))
+    return signingKey(secretKey)
+  } finally {
+    await asked(kmd.releaseWalletHandle(handle)).catch(() => {})
+  }
+}
+
+/** The account that made USDC before, so that every start uses the same one; else the richest. */
+async function dispenserAmong(
+  addresses: readonly string[],
+  node: Pick<NodeClient, 'get'>,
+): Promise<string | undefined> {
+  const found = await Promise.all(
+    addresses.map(async address => {
+      const account = await node.get(`/v2/accounts/${encodeURIComponent(address)}`)
+      return { address, microAlgos: uint64In(account, 'amount'), hasUsdc: usdcMadeBy(account) !== undefined }
+    }),
+  )
+  const [first] = found.sort(
+    (a, b) =>
+      Number(b.hasUsdc) - Number(a.hasUsdc) ||
+      Number(b.microAlgos - a.microAlgos) ||
+      (a.address < b.address ? -1 : 1),
+  )
+  return first?.address
+}
+
+/** The number of the USDC that this account made; the oldest where there are several. */
+function usdcMadeBy(account: Readonly<Record<string, unknown>>): number | undefined {
+  const ids = listIn(account['created-assets']).flatMap(({ index, params }) =>
+    isRecord(params) && params['unit-name'] === 'USDC' && params.decimals === USDC_DECIMALS
+      ? Number(index)
+      : [],
+  )
+  return ids.length === 0 ? undefined : Math.min(...ids)
+}
+
+function listIn(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : []
+}
+
+/** algosdk's client of kmd waits for ever. */
+function answered<T>(answer: Promise<T>, url: string): Promise<T> {
+  return withTimeout(wakefulClock, KMD_TIMEOUT_MS, answer, 'no answer in time').catch(error => {
+    throw unavailable(url, wordsOf(error))
+  })
+}
+
+/** fetch names its reason in `cause`. */
+function wordsOf(error: unknown): string {
+  const { message, cause } = error as Error
+  return cause instanceof Error && cause.message ? cause.message : message
+}
+
+function unavailable(url: string, why: string): SvcError {
+  const cure = 'give its address, or the words of an account with ALGO in SVC_LOCALNET_MNEMONIC'
+  return new SvcError(`kmd at ${url} cannot be used: ${why}; ${cure}`, 'kmd_unavailable')
 }

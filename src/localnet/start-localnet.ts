@@ -2,21 +2,21 @@
  * Makes a LocalNet ready to sell and to pay on: USDC, a buyer, a seller, a sponsor, and a facilitator in this process. What it
  * makes on the chain stays there, and is found again at the next start.
  */
+
+import { lookup } from 'node:dns/promises'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { nodeClient } from '../adapters/algorand/node-response-reader.js'
+import { exchangeTo } from '#platform'
+import { type NodeClient, nodeClient, textIn } from '../adapters/algorand/node-response-reader.js'
+import { isPublicAddress } from '../adapters/outbound/public-addresses.js'
 import { SvcError } from '../domain/errors.js'
-import type { NetworkDefinition } from '../domain/network.js'
+import { MAINNET, type NetworkDefinition, TESTNET } from '../domain/network.js'
 import { networkFacts } from '../domain/network-definition.js'
 import { isRecord } from '../domain/x402.js'
 import { createFacilitator } from '../facilitator/create-facilitator.js'
 import { type ServedFacilitator, serveFacilitator } from '../facilitator/serve-facilitator.js'
-import { wakefulClock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
-import { deadline } from '../ports/timeouts-and-aborts.js'
-import { fundedAccounts, type LocalnetAccounts, usdcOn } from './accounts.js'
-import { funderOf } from './funder.js'
-import { privateGenesis } from './genesis.js'
+import { fundedAccounts, funderOf, type LocalnetAccounts, usdcOn } from './accounts.js'
 import type { LocalnetSettings } from './settings.js'
 
 export interface Localnet extends LocalnetAccounts {
@@ -41,6 +41,7 @@ const USUAL_PORT = 4403
 const FEE_PER_DAY_MAX = 100_000_000
 const PER_MINUTE = 1_000_000
 const INDEXER_TIMEOUT_MS = 2_000
+const HEALTH_BYTES_MAX = 65_536
 
 /** @throws SvcError `node_unavailable`, `kmd_unavailable`, `invalid_network`, `invalid_key`, `localnet_refused`, `file_exists` */
 export async function startLocalnet({ settings, port, out, logger }: LocalnetOptions): Promise<Localnet> {
@@ -104,15 +105,11 @@ async function nearUsualPort(
 
 /** A node without an indexer is enough to sell and to pay. */
 async function answers(indexerUrl: string): Promise<boolean> {
-  const health = new URL('health', `${indexerUrl.replace(/\/+$/, '')}/`)
-  const { signal, clear } = deadline(wakefulClock, INDEXER_TIMEOUT_MS)
-  const asked = fetch(health, { signal, redirect: 'manual' })
-  return asked
-    .then(
-      ({ ok }) => ok,
-      () => false,
-    )
-    .finally(clear)
+  const indexer = exchangeTo(indexerUrl, { connectionsMax: 1, bytesMax: HEALTH_BYTES_MAX })
+  const asked = { method: 'GET', path: '/health', headers: {}, timeoutMs: INDEXER_TIMEOUT_MS } as const
+  const reply = await indexer.send(asked)
+  await indexer.destroy()
+  return 'status' in reply && reply.status === 200
 }
 
 /**
@@ -142,4 +139,41 @@ function isOurs(text: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Ids of public networks: Algorand's, and those of others that run its software. */
+const PUBLIC_ID = /^((main|test|beta|f)net|(voi|aramid)(main|test))-/i
+
+/** @throws SvcError `node_unavailable`, `invalid_network` */
+export async function privateGenesis(
+  node: Pick<NodeClient, 'get'>,
+  { algod: url, publicAddress = false }: Pick<LocalnetSettings, 'algod' | 'publicAddress'>,
+): Promise<Pick<NetworkDefinition, 'genesisId' | 'genesisHash'>> {
+  const unanswered = (error: unknown): never => {
+    const why = error instanceof Error ? error.message : String(error)
+    const cure =
+      'start AlgoKit LocalNet with: algokit localnet start (https://dev.algorand.co/algokit/cli/localnet)'
+    throw new SvcError(`No LocalNet at ${url}; ${cure}. ${why}`, 'node_unavailable', 503)
+  }
+  // No list of names is complete: anybody can start a public network of this software.
+  const publicOne = publicAddress ? undefined : await publicAddressOf(url).catch(unanswered)
+  if (publicOne !== undefined)
+    throw new SvcError(
+      `The node at ${url} has a public address (${publicOne}): if its network is your own, add --public-address to svc localnet`,
+      'invalid_network',
+    )
+  const body = await node.get('/v2/transactions/params').catch(unanswered)
+  const genesis = { genesisId: textIn(body, 'genesis-id'), genesisHash: textIn(body, 'genesis-hash') }
+  const isPublic = [MAINNET, TESTNET].some(({ genesisHash }) => genesisHash === genesis.genesisHash)
+  if (!isPublic && !PUBLIC_ID.test(genesis.genesisId)) return genesis
+  throw new SvcError(
+    `The node at ${url} is of the public network ${genesis.genesisId}: this works on a LocalNet only`,
+    'invalid_network',
+  )
+}
+
+async function publicAddressOf(url: string): Promise<string | undefined> {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
+  const found = await lookup(host, { all: true })
+  return found.map(({ address }) => address).find(isPublicAddress)
 }

@@ -6,7 +6,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { LRUCache } from 'lru-cache'
 import { FREE_TOOLS, GET_MANIFEST, SEARCH_AGENTS } from '../adapters/mcp/free-tools.js'
-import { errorResult, objectResult } from '../adapters/mcp/tool-results.js'
+import { errorResult, messageOf, objectResult } from '../adapters/mcp/tool-results.js'
 import { type Toolbox, type ToolCall, toolServer } from '../adapters/mcp/tool-server.js'
 import { toolOf } from '../adapters/mcp/tools-of-endpoints.js'
 import { type CallOptions, urlOf } from '../app/client/build-request.js'
@@ -16,7 +16,7 @@ import type { CallResult } from '../app/client/result-types.js'
 import type { SvcClient } from '../app/client/svc-client.js'
 import { MCP_PATH } from '../domain/agent-card.js'
 import { SvcError, shown } from '../domain/errors.js'
-import { canonicalJson, jsonIn } from '../domain/json.js'
+import { canonicalJson } from '../domain/json.js'
 import type { ManifestEndpoint } from '../domain/manifest.js'
 import { schemaOfMessage } from '../domain/message-input.js'
 import { parseBaseUnits, usdToBaseUnits } from '../domain/money.js'
@@ -203,14 +203,12 @@ function callEndpoint(
   target.pathname = filled
   if (method !== 'GET') return client.call(target, input, { ...options, method })
   for (const [name, value] of Object.entries(isRecord(input) ? input : {})) {
-    for (const each of Array.isArray(value) ? value : [value]) {
+    for (const each of Array.isArray(value) ? value : [value])
       target.searchParams.append(name, typeof each === 'object' ? JSON.stringify(each) : String(each))
-    }
   }
   return client.call(target, undefined, { ...options, method })
 }
 
-/** Calls a free tool at the agent itself, with a single message. */
 async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<CallToolResult> {
   const url = new URL(base.origin + base.pathname.replace(/\/+$/, '') + MCP_PATH)
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
@@ -219,18 +217,10 @@ async function remoteTool(base: URL, { name, args, signal }: ToolCall): Promise<
   const sent = await exchangeOver(undefined, wakefulClock)(request, FREE_CALL_TIMEOUT_MS)
   if (sent.kind === 'lost') return errorResult('network_error', `${base.host} did not answer (${sent.cause})`)
   const { status, bytes } = sent.reply
-  const answer = messageIn(Buffer.from(bytes).toString('utf8'))
-  const result = answer?.result
-  const own = foreignResult(result)
+  const answer = messageOf(bytes)
+  const own = foreignResult(answer.result)
   if (own) return own
   return errorResult('call_failed', `${base.host} answered ${status} without a result`, {
-    detail: answer?.error,
+    detail: answer.error,
   })
-}
-
-/** The answer is JSON, or the data of the last event of a stream. */
-function messageIn(text: string): Record<string, unknown> | undefined {
-  const data = text.split('\n').findLast(line => line.startsWith('data:'))
-  const message = jsonIn(data?.slice('data:'.length) ?? text)
-  return isRecord(message) ? message : undefined
 }

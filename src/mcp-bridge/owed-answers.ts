@@ -7,16 +7,6 @@ import { SvcError } from '../domain/errors.js'
 import { isRecord } from '../domain/x402.js'
 import type { Clock } from '../ports/clock.js'
 
-/**
- * `name` says what is asked. `make` makes the call, with the key of an earlier one if that is known; it must not end because the
- * caller cancels after a payment was sent.
- */
-export type OwedAnswers<T> = (
-  name: string,
-  signal: AbortSignal,
-  make: (idempotencyKey: string | undefined) => Promise<T>,
-) => Promise<T>
-
 interface Owed<T> {
   readonly name: string
   /** Infinite while the call of `answer` runs. */
@@ -30,7 +20,7 @@ const KEPT_MS = 600_000
 /** An answer may have 16 MB. */
 const KEPT_MAX = 32
 
-export function owedAnswers<T>({ monotonic }: Pick<Clock, 'monotonic'>): OwedAnswers<T> {
+export function owedAnswers<T>({ monotonic }: Pick<Clock, 'monotonic'>) {
   let owed: Owed<T>[] = []
 
   function keep(entry: Owed<T>): void {
@@ -44,7 +34,15 @@ export function owedAnswers<T>({ monotonic }: Pick<Clock, 'monotonic'>): OwedAns
     return found
   }
 
-  return async (name, signal, make) => {
+  /**
+   * `name` says what is asked. `make` makes the call, with the key of an earlier one if that is known; it must not end because the
+   * caller cancels after a payment was sent.
+   */
+  return async (
+    name: string,
+    signal: AbortSignal,
+    make: (idempotencyKey: string | undefined) => Promise<T>,
+  ): Promise<T> => {
     const earlier = take(name)
     const answer = earlier?.answer ?? make(earlier?.idempotencyKey)
     const leave = () => {

@@ -66,6 +66,8 @@ export interface EndedCall {
   readonly brokenBy?: 'caller' | 'seller'
   /** The call reports the payment of a window, whose key its caller has: when that window ends, in milliseconds since the epoch. */
   readonly windowEndsMs?: number
+  /** The public name of the window that the call bought or used: it opens nothing. */
+  readonly window?: string
   /** What the call did to a balance. */
   readonly units?: UnitsOfCall
   /** The fields in which the facilitator's settlement differs from the payment. */

@@ -36,10 +36,7 @@ export interface ChargeRequest {
    * payment can buy the task again.
    */
   readonly task?: string
-  /**
-   * Absolute URL of the agent as this caller reaches it, without a trailing slash. The challenge's resource is under
-   * it.
-   */
+  /** Absolute URL of the agent as this caller reaches it, without a trailing slash. The challenge's resource is under it. */
   readonly baseUrl: string
   /** The address that the request came from, as far as the transport can trust it; else {@link NO_ADDRESS}. */
   readonly clientAddress: string
@@ -118,4 +115,27 @@ export interface Problem {
 /** The header `Retry-After`: a whole second at least. */
 export function retryAfterSeconds(retryAfterMs: number): string {
   return String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
+}
+
+/** What A2A and MCP say beside an answer or an error: of the window or balance that the call bought or named. Empty where it did neither. */
+export function endTold({
+  subscription,
+  callsLeft,
+  balance,
+}: Pick<ChargeOutcome, 'subscription' | 'callsLeft' | 'balance'>) {
+  const sold = subscription && {
+    key: subscription.key,
+    expiresAt: new Date(subscription.expiresAtMs).toISOString(),
+  }
+  const units = subscription?.units
+  const isWindow = sold !== undefined && units === undefined
+  const { charged, left = units } = balance ?? {}
+  return {
+    ...((isWindow || callsLeft !== undefined) && {
+      subscription: { ...(isWindow && sold), ...(callsLeft !== undefined && { remaining: callsLeft }) },
+    }),
+    ...((charged ?? left) !== undefined && {
+      balance: { ...(!isWindow && sold), charged: charged?.toString(), left: left?.toString() },
+    }),
+  }
 }

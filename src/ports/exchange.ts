@@ -2,7 +2,7 @@
  * HTTP requests to one server: to a facilitator, a node, an indexer, the receiver of a webhook. `adapters/outbound` sends them with
  * undici on Node, and with `fetch` elsewhere. The client sends with the program's own `fetch` (`app/client/http-exchange.ts`).
  */
-import type { StreamSource } from '../domain/handler-answer.js'
+import { concatBytes } from '../domain/bytes.js'
 import type { Clock } from './clock.js'
 
 export interface Exchange {
@@ -48,33 +48,29 @@ export interface ExchangeLimits {
 /** `base` is an http(s) URL. Its path is kept, without slashes at its end. With another text every request fails. */
 export type MakeExchange = (base: string, limits: ExchangeLimits) => Exchange
 
-/** A request to a server behind this one, whose answer may be a stream. */
-export interface UpstreamRequest {
-  readonly origin: string
-  /** The path and the query, sent as they stand. */
-  readonly path: string
-  readonly method: string
-  /** Names and values in turn. */
-  readonly headers: string[]
-  /** A stream needs its length among the headers, where that is known. */
-  readonly body?: Uint8Array | string | AsyncIterable<Uint8Array> | null
-  /** The largest body that is collected. */
-  readonly bytesMax: number
-  /** Whether the body of this answer is handed over as it comes. */
-  isStream(status: number, headers: UpstreamReply['headers']): boolean
-}
-
-export interface UpstreamReply {
-  readonly status: number
-  /** By lower-case names. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Whole, or a stream whose first bytes are there. */
-  readonly body: Uint8Array | StreamSource
-}
-
-export interface UpstreamExchange {
-  /** Rejects with an `SvcError` of status 502, whose words are for callers, where no whole answer came. Follows no redirect. */
-  readonly reply: Promise<UpstreamReply>
-  /** Gives the request and its answer up. */
-  cancel(): void
+/**
+ * Reads the whole body of a web request or response.
+ *
+ * @returns its bytes, or `undefined` if there are more than `bytesMax`. The rest is not read, and the connection ends.
+ */
+export async function readWebBody(
+  body: ReadableStream<Uint8Array> | null,
+  bytesMax: number,
+): Promise<Uint8Array | undefined> {
+  if (body === null) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  // Not `for await`: Safari's streams cannot be iterated.
+  const reader = body.getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return concatBytes(chunks)
+    length += value.length
+    if (length > bytesMax) {
+      // A failure to cancel changes nothing.
+      reader.cancel().catch(() => {})
+      return undefined
+    }
+    chunks.push(value)
+  }
 }

@@ -1,7 +1,4 @@
-/**
- * The part of pino's interface that this package uses: any pino-compatible logger fits. If it throws, the error is
- * ignored.
- */
+/** The part of pino's interface that this package uses: any pino-compatible logger fits. If it throws, the error is ignored. */
 export interface Logger {
   /** For details that help to find a bug. */
   debug(fields: object, message: string): void

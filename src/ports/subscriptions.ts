@@ -54,10 +54,7 @@ export type CountingSubscriptionStore = SubscriptionStore &
 export interface SubscriptionRecord {
   /** The endpoint that sold the window. The window opens no other endpoint. */
   readonly endpoint: string
-  /**
-   * The end of the window, in milliseconds since the epoch by the store's own time. The window is open before this
-   * moment.
-   */
+  /** The end of the window, in milliseconds since the epoch by the store's own time. The window is open before this moment. */
   readonly expiresAtMs: number
   /**
    * How many more calls the window covers, without those that are reserved; absent where only time ends it. The call that

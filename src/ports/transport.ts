@@ -1,5 +1,5 @@
 import type { Parsed } from '../domain/x402.js'
-import type { ChargeOutcome, ChargeRequest } from './charge.js'
+import type { ChargeOutcome, ChargeRequest, Problem } from './charge.js'
 
 /**
  * A protocol inside HTTP that has its own messages: A2A, MCP. HTTP reads the request and writes the response. The
@@ -35,13 +35,7 @@ export interface IncomingRequest extends ChargeRequest {
   readonly rootUrl: string
 }
 
-export interface Refusal {
-  readonly status: number
-  readonly code: string
-  readonly message: string
-  /** Fields for programs, in addition to the code. */
-  readonly fields?: Readonly<Record<string, unknown>>
-}
+export type Refusal = Required<Omit<Problem, 'fields'>> & Pick<Problem, 'fields'>
 
 export interface TransportResponse {
   /** HTTP status. */

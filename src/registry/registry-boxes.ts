@@ -74,13 +74,8 @@ export function readScore(value: Uint8Array): Score | undefined {
 }
 
 /** Used by the sandbox, in place of the applications that write boxes. @throws RangeError for an invalid address */
-export function writeAgent({
-  agentId,
-  domain,
-  address,
-  registeredAt,
-  updatedAt,
-}: RegisteredAgent): Uint8Array {
+export function writeAgent(agent: RegisteredAgent): Uint8Array {
+  const { agentId, domain, address, registeredAt, updatedAt } = agent
   const publicKey = decodeAddress(address)
   if (!publicKey) throw new RangeError('an agent is registered from a valid address')
   const name = text(domain)

@@ -82,25 +82,22 @@ export async function verifyAgent(cardUrl: string | URL, options: VerifyAgentOpt
   const { registry, fetchImpl } = options
   const url = URL.canParse(String(cardUrl)) ? new URL(String(cardUrl)) : undefined
   // Any other path may belong to a stranger: hosts let users upload files.
-  if (url?.protocol !== 'https:' || url.username || url.password || !isCardPath(url.pathname)) {
+  if (url?.protocol !== 'https:' || url.username || url.password || !isCardPath(url.pathname))
     return unverified('invalid_url', `A card is at https://<host>${CARD_PATHS[0]}`)
-  }
   const request = { url, method: 'GET', headers: { accept: 'application/json' } }
   const sent = await exchangeOver(fetchImpl ?? guardedFetch, wakefulClock)(request, TIMEOUT_MS)
   if (sent.kind === 'lost')
     return unverified('card_unreachable', `${url.host} did not answer (${sent.cause})`)
   const { reply } = sent
-  if (!isSuccess(reply) || reply.oversized) {
+  if (!isSuccess(reply) || reply.oversized)
     return unverified('card_unreachable', `${url.host} answered ${reply.status} instead of a card`)
-  }
   const claim = claimIn(recordOf(reply))
   if (!claim) return unverified('no_claim', 'The card claims no identity on chain')
-  if (claim.identityApp !== registry.apps.identityApp) {
+  if (claim.identityApp !== registry.apps.identityApp)
     return unverified(
       'other_registry',
       `The card names application ${shown(claim.identityApp)}, which is not the one asked`,
     )
-  }
   return verified(url, claim, registry)
 }
 
@@ -122,9 +119,8 @@ async function verified(
     return unverified('registry_unavailable', cause instanceof Error ? cause.message : String(cause))
   }
   if (!agent) return unverified('not_registered', `No agent is registered under ${agentId}`)
-  if (hostOf(agent.domain) !== url.host) {
+  if (hostOf(agent.domain) !== url.host)
     return unverified('other_domain', `Agent ${agentId} is registered for another domain than ${url.host}`)
-  }
   return { verified: true, agent, paysRegisteredAddress: payTo === agent.address }
 }
 

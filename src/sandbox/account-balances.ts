@@ -67,7 +67,6 @@ export class Draft {
     this.set(address, to === address ? account : { ...account, authAddr: to })
   }
 
-  /** Forgets an account that holds nothing any more. */
   forget(address: string): void {
     this.set(address, EMPTY)
   }
@@ -80,9 +79,8 @@ export class Draft {
       const { microAlgos, holdings } = this.account(address)
       const minimum = minBalanceMicroAlgos(holdings.size)
       const emptied = microAlgos === 0n && holdings.size === 0
-      if (microAlgos < minimum && !emptied) {
+      if (microAlgos < minimum && !emptied)
         return `account ${address} balance ${microAlgos} below min ${minimum} (${holdings.size} assets)`
-      }
     }
   }
 

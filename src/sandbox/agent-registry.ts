@@ -1,6 +1,6 @@
 /** The registry's applications for readers: boxes, and the routes by which a node shows them. */
 import { refuseUnknown } from '../domain/option-checks.js'
-import type { RegisteredAgent, Score } from '../domain/registered-agent.js'
+import type { RegisteredAgent, RegistryApps, Score } from '../domain/registered-agent.js'
 import {
   addressBox,
   agentBox,
@@ -10,16 +10,10 @@ import {
   writeAgentId,
   writeScore,
 } from '../registry/registry-boxes.js'
-import { BadRequest, json, type Reply, type Route } from './web-server.js'
+import { BadRequest, get, json, type Reply, type Route } from './web-server.js'
 
 /** The sandbox's registry of agents. It is written without a contract. */
-export interface SandboxRegistry {
-  /** The id of the application that holds the registered agents. */
-  readonly identityApp: number
-  /** The id of the application that holds their scores. */
-  readonly reputationApp: number
-  /** The id of the application that holds validations. */
-  readonly validationApp: number
+export interface SandboxRegistry extends Required<RegistryApps> {
   /** Registers an agent, as its owner would on chain. Returns its id. */
   register(agent: { readonly domain: string; readonly address: string }): number
   /** Sets the score of an agent, as payers' feedback would. */
@@ -65,21 +59,13 @@ export function createRegistry(nowMs: () => number): SandboxRegistry & { readonl
       putBox(APPS.reputationApp, scoreBox(agentId), writeScore(score))
     },
     routes: [
-      {
-        method: 'GET',
-        path: /^\/v2\/applications\/(\d{1,15})$/,
-        handle: ({ parts }) => application(apps, Number(parts[0]), lastId),
-      },
-      {
-        method: 'GET',
-        path: /^\/v2\/applications\/(\d{1,15})\/box$/,
-        handle: ({ parts, query }) => box(boxesOf(apps, Number(parts[0])), query),
-      },
-      {
-        method: 'GET',
-        path: /^\/v2\/applications\/(\d{1,15})\/boxes$/,
-        handle: ({ parts, query }) => listed(boxesOf(apps, Number(parts[0])), query),
-      },
+      get(/^\/v2\/applications\/(\d{1,15})$/, ({ parts }) => application(apps, Number(parts[0]), lastId)),
+      get(/^\/v2\/applications\/(\d{1,15})\/box$/, ({ parts, query }) =>
+        box(boxesOf(apps, Number(parts[0])), query),
+      ),
+      get(/^\/v2\/applications\/(\d{1,15})\/boxes$/, ({ parts, query }) =>
+        listed(boxesOf(apps, Number(parts[0])), query),
+      ),
     ],
   }
 }

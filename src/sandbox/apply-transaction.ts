@@ -36,16 +36,12 @@ export function applyTransaction(
   return applyMove(draft, sender, txn, rules, closings) ?? draft.takeBelowMinimum()
 }
 
-/** Why the sandbox cannot do a transaction that a node does. */
 export function unemulated(txn: Transaction): string | undefined {
   if (txn.payment || txn.assetTransfer || isCall(txn)) return undefined
   return `not emulated: the sandbox ledger does payments, asset transfers and calls of applications only, not ${txn.type}`
 }
 
-/**
- * A call of an application that exists. The sandbox runs no programs: the call lands, costs its fee, and moves nothing, so
- * that groups of wallets with calls in them can be tested.
- */
+/** The sandbox runs no programs: a call lands, costs its fee, and moves nothing, so that groups with calls can be tested. */
 function isCall({ applicationCall }: Transaction): boolean {
   return applicationCall?.onComplete === OnApplicationComplete.NoOpOC && applicationCall.appIndex > 0n
 }
@@ -117,9 +113,8 @@ function closeHolding(
 ): string | undefined {
   const holding = draft.holding(sender, assetId)
   // The space at the end is a node's.
-  if (!holding) {
+  if (!holding)
     return `cannot close asset holding on account ${sender} : account is not opted in asset ${assetId} `
-  }
   closings.assetClosing = holding.amount
   if (to === sender && holding.amount > 0n)
     return `asset ${assetId} not zero (${holding.amount}) after closing`

@@ -4,32 +4,24 @@ import { SvcError } from '../domain/errors.js'
 import { isRecord } from '../domain/x402.js'
 import { readFault, STAGES } from './faults.js'
 import type { Sandbox } from './sandbox-options.js'
-import { BadRequest, json, jsonBody, type Reply, type Route, type SandboxRequest } from './web-server.js'
+import { BadRequest, get, json, jsonBody, type Reply, type Route, type SandboxRequest } from './web-server.js'
 
 const ADVANCE_MAX = 100_000
 
 export type Controlled = Pick<
   Sandbox,
   'faults' | 'fund' | 'balance' | 'advanceRounds' | 'round' | 'feePayer'
-> & {
-  readonly network: string
-  /** The address of the account that sells. */
-  readonly seller: string
-}
+> & { readonly network: string; readonly seller: string }
 
 export function controlRoutes(sandbox: Controlled): Route[] {
   const { faults } = sandbox
   return [
-    { method: 'GET', path: /^\/sandbox$/, handle: () => overview(sandbox) },
-    { method: 'GET', path: /^\/sandbox\/faults$/, handle: () => json(200, { faults: faults.list() }) },
+    get(/^\/sandbox$/, () => overview(sandbox)),
+    get(/^\/sandbox\/faults$/, () => json(200, { faults: faults.list() })),
     write('PUT', /^\/sandbox\/faults$/, request => setFault(sandbox, request)),
     write('DELETE', /^\/sandbox\/faults$/, request => clearFaults(sandbox, request)),
     write('POST', /^\/sandbox\/fund$/, request => fund(sandbox, request)),
-    {
-      method: 'GET',
-      path: /^\/sandbox\/accounts\/([^/]+)$/,
-      handle: ({ parts }) => account(sandbox, addressIn(parts[0])),
-    },
+    get(/^\/sandbox\/accounts\/([^/]+)$/, ({ parts }) => account(sandbox, addressIn(parts[0]))),
     write('POST', /^\/sandbox\/rounds$/, request => advance(sandbox, request)),
   ]
 }
@@ -66,9 +58,8 @@ function clearFaults({ faults }: Controlled, { query }: SandboxRequest): Reply {
 function fund(sandbox: Controlled, { body }: SandboxRequest): Reply {
   const { address, usdc, microAlgos, optIn } = objectIn(body)
   const funded = addressIn(address)
-  if (optIn !== undefined && typeof optIn !== 'boolean') {
+  if (optIn !== undefined && typeof optIn !== 'boolean')
     throw new BadRequest('invalid_fund', 'optIn is true or false')
-  }
   sandbox.fund(funded, {
     usdc: amountIn(usdc, 'usdc'),
     microAlgos: amountIn(microAlgos, 'microAlgos'),
@@ -84,9 +75,8 @@ function account(sandbox: Controlled, address: string): Reply {
 
 function advance(sandbox: Controlled, { body }: SandboxRequest): Reply {
   const { advance: rounds } = objectIn(body)
-  if (typeof rounds !== 'number' || !Number.isInteger(rounds) || rounds < 1 || rounds > ADVANCE_MAX) {
+  if (typeof rounds !== 'number' || !Number.isInteger(rounds) || rounds < 1 || rounds > ADVANCE_MAX)
     throw new BadRequest('invalid_rounds', `advance is a whole number from 1 to ${ADVANCE_MAX}`)
-  }
   sandbox.advanceRounds(rounds)
   return overview(sandbox)
 }
@@ -102,7 +92,6 @@ function addressIn(value: unknown): string {
   throw new BadRequest('invalid_address', 'The address is not an Algorand address')
 }
 
-/** Base units as a number or, beyond 2^53, as digits in a string. */
 function amountIn(value: unknown, key: string): bigint | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)

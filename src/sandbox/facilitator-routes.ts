@@ -9,12 +9,11 @@ import { SvcError } from '../domain/errors.js'
 import { networkIdsOf } from '../domain/network.js'
 import { encodeHeader, isBounded, isRecord, X402_VERSION } from '../domain/x402.js'
 import type { BazaarIndex } from '../facilitator/bazaar-index.js'
-import type { Clock } from '../ports/clock.js'
-import { sleep } from '../ports/timeouts-and-aborts.js'
+import { type Clock, sleep } from '../ports/clock.js'
 import { cut, type Fault, type FaultSource, type Stage, transportFault } from './faults.js'
 import type { Ledger } from './ledger.js'
 import { type Accepted, checkTransactions, type Refused } from './transaction-checks.js'
-import { BadRequest, json, jsonBody, type Reply, type Route } from './web-server.js'
+import { BadRequest, get, json, jsonBody, post, type Reply, type Route } from './web-server.js'
 
 export interface FacilitatorOptions {
   readonly ledger: Ledger
@@ -26,7 +25,6 @@ export interface FacilitatorOptions {
   readonly strangers: { readonly address: string; readonly network: string }
 }
 
-/** How long a settlement waits for a round. */
 const ROUND_MS_MAX = 60_000
 
 interface Asked {
@@ -41,32 +39,16 @@ export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
     return (fault && transportFault(fault.behaviour)) ?? answer(fault)
   }
   return [
-    {
-      method: 'GET',
-      path: /^\/supported$/,
-      handle: () => withFault('supported', fault => supported(options, fault)),
-    },
-    {
-      method: 'POST',
-      path: /^\/verify$/,
-      handle: ({ body }) => {
-        const asked = askedIn(body)
-        return withFault('verify', fault => verify(options, asked, fault))
-      },
-    },
-    {
-      method: 'POST',
-      path: /^\/settle$/,
-      handle: ({ body }) => {
-        const asked = askedIn(body)
-        return withFault('settle', fault => settle(options, asked, fault))
-      },
-    },
-    {
-      method: 'GET',
-      path: /^\/discovery\/resources$/,
-      handle: ({ query }) => json(200, listOf(bazaar, query)),
-    },
+    get(/^\/supported$/, () => withFault('supported', fault => supported(options, fault))),
+    post(/^\/verify$/, ({ body }) => {
+      const asked = askedIn(body)
+      return withFault('verify', fault => verify(options, asked, fault))
+    }),
+    post(/^\/settle$/, ({ body }) => {
+      const asked = askedIn(body)
+      return withFault('settle', fault => settle(options, asked, fault))
+    }),
+    get(/^\/discovery\/resources$/, ({ query }) => json(200, listOf(bazaar, query))),
   ]
 }
 
@@ -129,13 +111,12 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
       return cut
   }
   const verdict = submit(options, asked)
-  if (verdict.ok && !options.ledger.landed(verdict.txId)) {
+  if (verdict.ok && !options.ledger.landed(verdict.txId))
     return landing(options, verdict).then(landed =>
       landed === 'pending'
         ? json(200, unsettledBecause('settlement_pending', network, verdict.txId))
         : settled(options, asked, landed, fault),
     )
-  }
   return settled(options, asked, verdict, fault)
 }
 
@@ -161,7 +142,6 @@ function settled(
   return fault?.behaviour === 'slow-after' ? sleep(options.clock, fault.delayMs).then(() => reply) : reply
 }
 
-/** Waits for the round that the payment was taken for. */
 async function landing(
   { ledger }: FacilitatorOptions,
   verdict: Accepted,
@@ -200,9 +180,8 @@ function submit(
 
 function askedIn(body: Buffer): Asked {
   const value = jsonBody(body)
-  if (!isRecord(value) || !isRecord(value.paymentPayload) || !isRecord(value.paymentRequirements)) {
+  if (!isRecord(value) || !isRecord(value.paymentPayload) || !isRecord(value.paymentRequirements))
     throw new BadRequest('invalid_request', 'The body has the objects paymentPayload and paymentRequirements')
-  }
   const { paymentPayload: payload, paymentRequirements: requirements } = value
   if (isBounded(payload, requirements)) return { payload, requirements }
   throw new BadRequest('invalid_request', 'The payment, or its requirements, are larger than they can be')

@@ -24,7 +24,6 @@ export const TRANSPORT_FAULTS = [
   'redirect',
 ] as const
 
-/** The faults of each stage. */
 export const FAULTS_BY_STAGE = {
   supported: [...TRANSPORT_FAULTS, 'refuse', 'other-payer', 'other-network'],
   verify: [...TRANSPORT_FAULTS, 'refuse', 'lie', 'string-true', 'one', 'other-payer'],
@@ -84,11 +83,7 @@ export interface Fault {
 
 /** The faults of the sandbox's facilitator, one for each stage. */
 export interface Faults {
-  /**
-   * Sets the fault of a stage.
-   *
-   * @throws SvcError `invalid_fault`, `invalid_options`
-   */
+  /** Sets the fault of a stage. @throws SvcError `invalid_fault`, `invalid_options` */
   set(stage: Stage, behaviour: FaultName, options?: FaultOptions): void
   /** Removes the fault of a stage; without a stage, all faults. */
   clear(stage?: Stage): void
@@ -96,7 +91,6 @@ export interface Faults {
   list(): readonly Fault[]
 }
 
-/** What the facilitator uses. Each `take` counts as one answer with the fault. */
 export interface FaultSource extends Faults {
   take(stage: Stage): Fault | undefined
 }
@@ -122,11 +116,7 @@ export function createFaults(): FaultSource {
   }
 }
 
-/**
- * Reads a fault that a program or the control route sets.
- *
- * @throws SvcError `invalid_fault`
- */
+/** As a program or the control route sets it. */
 export function readFault(given: Readonly<Record<string, unknown>>): Fault {
   const { times = null, delayMs = LATE_MS } = given
   const stage = STAGES.find(name => name === given.stage)
@@ -179,7 +169,6 @@ export function transportFault(behaviour: FaultName): Reply | undefined {
   }
 }
 
-/** Closes the connection without an answer. */
 export const cut: Reply = { raw: response => response.destroy() }
 
 function truncated(response: ServerResponse): void {

@@ -4,33 +4,28 @@
  * to it (DNS rebinding). The first send their own Origin, the others their own Host.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { isLoopback } from '../domain/caller-ip-network.js'
 
 export interface Foreign {
   readonly code: 'foreign_host' | 'foreign_origin'
   readonly message: string
 }
 
-/**
- * Why a request is refused, or `undefined`.
- *
- * @param sameOrigin Whether pages of other ports are refused too.
- */
+/** @param sameOrigin Whether pages of other ports are refused too. */
 export function foreign(
   { host = '', origin }: IncomingHttpHeaders,
   sameOrigin: boolean,
 ): Foreign | undefined {
   const own = loopbackOrigin(`http://${host}`)
-  if (own === undefined) {
+  if (own === undefined)
     return {
       code: 'foreign_host',
       message: 'The Host is no name of this machine: use localhost or 127.0.0.1',
     }
-  }
   if (origin === undefined) return undefined
   const page = loopbackOrigin(origin)
-  if (page === undefined) {
+  if (page === undefined)
     return { code: 'foreign_origin', message: 'Only pages of this machine may use the sandbox' }
-  }
   if (!sameOrigin || page === own) return undefined
   return {
     code: 'foreign_origin',
@@ -38,14 +33,7 @@ export function foreign(
   }
 }
 
-/** The text as an origin of this machine: a scheme, a host and perhaps a port; `undefined` for other text. */
 function loopbackOrigin(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url && url.href === `${url.origin}/` && isLoopback(url.hostname) ? url.origin : undefined
-}
-
-/** Loopback hosts as a parsed URL spells them: it writes every IPv4 address as four numbers. */
-function isLoopback(hostname: string): boolean {
-  if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]') return true
-  return /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }

@@ -5,13 +5,12 @@ import { encoded } from '../adapters/algorand/encoded-transactions.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { Draft } from './account-balances.js'
 import { type ApplyRules, applyTransaction, type Closings, unemulated } from './apply-transaction.js'
-import type { LandedIds } from './landed-ids.js'
 import { algoText, type Refusal } from './node-refusal.js'
+import type { LandedIds } from './waiting-groups.js'
 import { formRefusal, type SignatureRules } from './well-formed-group.js'
 
 export const MIN_FEE_MICRO_ALGOS = 1_000n
 
-/** Usage is counted in millionths of a plain transaction. */
 const USAGE = 1_000_000n
 const NOTE_BYTES_FREE = 1_024
 const USAGE_PER_NOTE_BYTE = 100n
@@ -25,10 +24,6 @@ export interface Evaluation {
   readonly refusal?: Refusal
   /** One for each member; empty ones after the refused one. */
   readonly members: readonly MemberResult[]
-}
-
-export interface EvaluationRules extends ApplyRules {
-  readonly network: NetworkFacts
 }
 
 export interface Simulated extends SignatureRules {
@@ -45,7 +40,7 @@ export interface State {
 export function evaluateGroup(
   group: readonly SignedTransaction[],
   { draft, ids, round }: State,
-  rules: EvaluationRules,
+  rules: ApplyRules & { readonly network: NetworkFacts },
   simulated: Simulated = {},
 ): Evaluation {
   const members: MemberResult[] = group.map(() => ({}))
@@ -68,24 +63,20 @@ export function evaluateGroup(
   return { refusal: feeRefusal(group), members }
 }
 
-/** How much of the network a transaction uses, in millionths of a plain one. */
 export function usageOf({ note }: Transaction): bigint {
   return USAGE + BigInt(Math.max(0, note.length - NOTE_BYTES_FREE)) * USAGE_PER_NOTE_BYTE
 }
 
 function timeAndPlaceRefusal(txn: Transaction, round: bigint, network: NetworkFacts): string | undefined {
   const { firstValid, lastValid, genesisID, genesisHash } = txn
-  if (round < firstValid || round > lastValid) {
+  if (round < firstValid || round > lastValid)
     return `txn dead: round ${round} outside of ${firstValid}--${lastValid}`
-  }
-  if (genesisID !== undefined && genesisID !== network.genesisId) {
+  if (genesisID !== undefined && genesisID !== network.genesisId)
     return `tx.GenesisID <${genesisID}> does not match expected <${network.genesisId}>`
-  }
   const expected = network.genesisHashBytes
   const given = genesisHash ?? new Uint8Array(expected.length)
-  if (Buffer.compare(given, expected) !== 0) {
+  if (Buffer.compare(given, expected) !== 0)
     return `tx.GenesisHash <${encodeBase32(given)}> does not match expected <${encodeBase32(expected)}>`
-  }
 }
 
 function repeatedRefusal(txId: string, txn: Transaction, ids: LandedIds, round: bigint): string | undefined {

@@ -1,11 +1,8 @@
-/**
- * The part of an indexer's REST interface that lists landed transactions, with an indexer's own words. It shares its origin
- * with the node: where both have a path with different answers (`/v2/accounts/{address}`), the node's answer is served.
- */
+/** An indexer's list of landed transactions. It shares its origin with the node, whose answer is served where both have a path. */
 import { stringifyJSON } from 'algosdk'
 import { decodeAddress } from '../adapters/algorand/address.js'
 import type { LandedTransaction, Ledger } from './ledger.js'
-import { BadRequest, type Reply, type Route } from './web-server.js'
+import { BadRequest, get, type Reply, type Route } from './web-server.js'
 
 const LIMIT_DEFAULT = 1_000
 const LIMIT_MAX = 10_000
@@ -13,7 +10,6 @@ const LIMIT_MAX = 10_000
 type Filter = (landed: LandedTransaction) => boolean
 
 export function indexerRoutes(ledger: Ledger): Route[] {
-  const get = (path: RegExp, handle: Route['handle']): Route => ({ method: 'GET', path, handle })
   return [
     get(/^\/v2\/transactions$/, ({ query }) => search(ledger, query, ledger.transactions())),
     get(/^\/v2\/transactions\/([A-Z2-7]{52})$/, ({ parts }) => one(ledger, parts[0]!)),
@@ -47,16 +43,12 @@ function search(ledger: Ledger, query: URLSearchParams, among: readonly LandedTr
   })
 }
 
+const textIn = (query: URLSearchParams, key: string) => query.get(key)!
+
 /** By each parameter. What it makes of the query is compared with each transaction. */
 const FILTERS: Readonly<Record<string, (query: URLSearchParams, key: string) => Filter>> = {
-  txid:
-    (query, key) =>
-    ({ txId }) =>
-      txId === query.get(key),
-  'tx-type':
-    (query, key) =>
-    ({ signed }) =>
-      signed.txn.type === query.get(key),
+  txid: comparing(textIn, (wanted, { txId }) => txId === wanted),
+  'tx-type': comparing(textIn, (wanted, { signed }) => signed.txn.type === wanted),
   address: (query, key) => inRole(addressIn(query.get(key)!), query.get('address-role')),
   'asset-id': comparing(numberIn, (wanted, { asset }) => asset === BigInt(wanted)),
   round: comparing(numberIn, (wanted, { round }) => round === BigInt(wanted)),
@@ -73,7 +65,10 @@ const FILTERS: Readonly<Record<string, (query: URLSearchParams, key: string) => 
 }
 const NO_FILTERS: ReadonlySet<string> = new Set(['limit', 'next', 'address-role'])
 
-function comparing(read: typeof numberIn, passes: (wanted: number, landed: LandedTransaction) => boolean) {
+function comparing<T>(
+  read: (query: URLSearchParams, key: string) => T,
+  passes: (wanted: NonNullable<T>, landed: LandedTransaction) => boolean,
+) {
   return (query: URLSearchParams, key: string): Filter => {
     const wanted = read(query, key)!
     return landed => passes(wanted, landed)

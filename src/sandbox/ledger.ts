@@ -1,17 +1,13 @@
-/**
- * An Algorand ledger without consensus: real transactions, groups, signatures and balances. Groups land at once in the round
- * after the last one, or they wait for it. It keeps every landed transaction, about 1 kB a payment, until the process ends.
- */
+/** An Algorand ledger without consensus. It keeps every landed transaction, about 1 kB a payment, until the process ends. */
 import type { SignedTransaction } from 'algosdk'
 import { encoded } from '../adapters/algorand/encoded-transactions.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './account-balances.js'
 import { type Evaluation, evaluateGroup, type MemberResult, type Simulated } from './group-evaluation.js'
-import { landedIds } from './landed-ids.js'
 import type { Refusal } from './node-refusal.js'
 import type { Rounds } from './rounds.js'
-import { type Dropped, waitingGroups } from './waiting-groups.js'
+import { type Dropped, landedIds, waitingGroups } from './waiting-groups.js'
 
 export { MIN_FEE_MICRO_ALGOS } from './group-evaluation.js'
 
@@ -54,37 +50,7 @@ export interface Credit {
  */
 export type Landing = 'at-once' | 'with-the-round'
 
-export interface Ledger {
-  readonly network: NetworkFacts
-  readonly assetId: bigint
-  /** The address that created the asset. */
-  readonly issuer: string
-  readonly feeSink: string
-  readonly rounds: Rounds
-  account(address: string): Account
-  /** Mints money: the only change of balances without a transaction. */
-  credit(address: string, credit: Credit): void
-  freeze(address: string, frozen: boolean): void
-  /** The refusal that a submission would get now. Changes nothing. */
-  simulate(group: readonly SignedTransaction[]): Refusal | undefined
-  /** A simulation with its options, and what each member would do. A node evaluates it without its pool. */
-  evaluate(group: readonly SignedTransaction[], simulated?: Simulated): Evaluation
-  /** Takes the whole group, or refuses it. It lands now or with the next round. */
-  submit(group: readonly SignedTransaction[]): Refusal | undefined
-  landed(txId: string): LandedTransaction | undefined
-  /** Transactions that were taken and have not landed yet. */
-  waiting(): readonly SignedTransaction[]
-  waitingFor(txId: string): SignedTransaction | undefined
-  /** A transaction that was taken and then could not land. */
-  dropped(txId: string): Dropped | undefined
-  /** The ids in a round's block; `undefined` where this ledger has no such block (yet). */
-  block(round: bigint): readonly string[] | undefined
-  transactions(): readonly LandedTransaction[]
-  /** The time of day, in seconds. */
-  nowSeconds(): number
-  /** All money, for checks that none is made or lost. */
-  totals(): { microAlgos: bigint; usdc: bigint }
-}
+export type Ledger = ReturnType<typeof createLedger>
 
 export interface LedgerOptions {
   readonly network: NetworkFacts
@@ -98,7 +64,7 @@ export interface LedgerOptions {
   readonly nowMs?: () => number
 }
 
-export function createLedger(options: LedgerOptions): Ledger {
+export function createLedger(options: LedgerOptions) {
   const { network, rounds, feeSink, issuer = feeSink, landing = 'at-once', nowMs = systemClock.now } = options
   const assetId = BigInt(network.usdc)
   const rules = { network, assetId, feeSink }
@@ -171,14 +137,19 @@ export function createLedger(options: LedgerOptions): Ledger {
     else blocks.set(round, [txId])
   }
 
-  const ledger: Ledger = {
+  /** A node evaluates it without its pool. */
+  const evaluateNow = (group: readonly SignedTransaction[], simulated?: Simulated): Evaluation =>
+    evaluate(group, new Draft(now().accounts), rounds.current() + 1n, simulated)
+
+  return {
     network,
     assetId,
     issuer,
     feeSink,
     rounds,
-    account: address => new Draft(now().accounts).account(address),
-    credit(address, { microAlgos = 0n, usdc = 0n, optIn = usdc > 0n }) {
+    account: (address: string): Account => new Draft(now().accounts).account(address),
+    /** Mints money: the only change of balances without a transaction. */
+    credit(address: string, { microAlgos = 0n, usdc = 0n, optIn = usdc > 0n }: Credit): void {
       const draft = new Draft(now().accounts)
       draft.setMicroAlgos(address, draft.account(address).microAlgos + microAlgos)
       if (optIn) {
@@ -187,28 +158,33 @@ export function createLedger(options: LedgerOptions): Ledger {
       }
       draft.commit(accounts)
     },
-    freeze(address, frozen) {
+    freeze(address: string, frozen: boolean): void {
       const draft = new Draft(now().accounts)
       draft.setHolding(address, assetId, { ...(draft.holding(address, assetId) ?? { amount: 0n }), frozen })
       draft.commit(accounts)
     },
-    simulate: group => ledger.evaluate(group).refusal,
-    evaluate: (group, simulated) =>
-      evaluate(group, new Draft(now().accounts), rounds.current() + 1n, simulated),
-    submit(group) {
+    /** The refusal that a submission would get now. Changes nothing. */
+    simulate: (group: readonly SignedTransaction[]): Refusal | undefined => evaluateNow(group).refusal,
+    /** A simulation with its options, and what each member would do. */
+    evaluate: evaluateNow,
+    /** Takes the whole group, or refuses it. It lands now or with the next round. */
+    submit(group: readonly SignedTransaction[]): Refusal | undefined {
       now()
       return landing === 'at-once' ? landGroup(group, rounds.current() + 1n) : wait(group)
     },
-    landed: txId => now().landed.get(txId),
+    landed: (txId: string) => now().landed.get(txId),
     waiting: () => now().pool.list(),
-    waitingFor: txId => now().pool.find(txId),
-    dropped: txId => now().dropped.get(txId),
-    block(round) {
+    waitingFor: (txId: string) => now().pool.find(txId),
+    /** A transaction that was taken and then could not land. */
+    dropped: (txId: string) => now().dropped.get(txId),
+    /** The ids in a round's block; `undefined` where this ledger has no such block (yet). */
+    block(round: bigint): readonly string[] | undefined {
       if (round < rounds.first || round > rounds.current()) return undefined
       return now().blocks.get(round) ?? []
     },
     transactions: () => [...now().landed.values()],
     nowSeconds,
+    /** All money, for checks that none is made or lost. */
     totals() {
       let microAlgos = 0n
       let usdc = 0n
@@ -219,5 +195,4 @@ export function createLedger(options: LedgerOptions): Ledger {
       return { microAlgos, usdc }
     },
   }
-  return ledger
 }

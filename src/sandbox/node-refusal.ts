@@ -10,7 +10,6 @@ export interface Refusal {
    * - `unemulated`: a node would do it, and the sandbox cannot: 501 to both.
    */
   readonly stage: 'request' | 'form' | 'fields' | 'ledger' | 'unemulated'
-  /** The index of the refused transaction in its group, where one transaction is the cause. */
   readonly at?: number
 }
 

@@ -1,19 +1,9 @@
 /** Rounds that pass by the clock, as on the network, with or without payments. */
 import { type Clock, systemClock } from '../ports/clock.js'
 
-export interface Rounds {
-  /** The last round. A group that is submitted now lands in the next one. */
-  current(): bigint
-  /** The oldest round whose block this ledger has. */
-  readonly first: bigint
-  /** Produces rounds at once. */
-  advance(rounds: number): void
-  /** Resolves when a later round exists, when the time limit is reached, or when the ledger closes. */
-  past(round: bigint, waitMsMax: number): Promise<void>
-  close(): void
-}
+export type Rounds = ReturnType<typeof createRounds>
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly roundMs: number
   readonly clock?: Clock
   readonly nowMs?: () => number
@@ -26,7 +16,7 @@ export function createRounds({
   clock = systemClock,
   nowMs = timeOfStart(clock),
   first,
-}: RoundsOptions): Rounds {
+}: RoundsOptions) {
   const startedAtMs = nowMs()
   const firstRound = first ?? BigInt(Math.floor(startedAtMs / roundMs))
   const waiting = new Set<() => void>()
@@ -39,13 +29,15 @@ export function createRounds({
   }
 
   return {
+    /** The last round. A group that is submitted now lands in the next one. */
     current,
+    /** The oldest round whose block this ledger has. */
     first: firstRound,
-    advance(rounds) {
+    advance(rounds: number) {
       advanced += rounds
       wake()
     },
-    async past(round, waitMsMax) {
+    async past(round: bigint, waitMsMax: number) {
       const deadlineMs = nowMs() + waitMsMax
       while (!closed && current() <= round && nowMs() < deadlineMs) {
         const toNextMs = roundMs - ((nowMs() - startedAtMs) % roundMs)

@@ -21,11 +21,7 @@ export interface SandboxOptions {
   readonly landing?: Landing
   /** The network that it emulates: its ids, its genesis hash, its USDC. Never mainnet. @default 'testnet' */
   readonly network?: 'testnet' | NetworkDefinition
-  /**
-   * The facilitator's faults from the start, such as `settle=hang` or `verify=500:2,settle=late`.
-   *
-   * @default none
-   */
+  /** The facilitator's faults from the start, such as `settle=hang` or `verify=500:2,settle=late`. @default none */
   readonly fault?: string
 }
 

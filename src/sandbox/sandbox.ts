@@ -1,7 +1,4 @@
-/**
- * All services that a paid call needs, on one loopback origin and without a network: a ledger, a node's REST interface, a
- * facilitator and a faucet. The keys derive from the seed, and the money is play money.
- */
+/** One loopback origin: a ledger, a node, a facilitator and a faucet. The keys derive from the seed; the money is play money. */
 import { createHash } from 'node:crypto'
 import {
   isValidAddress,
@@ -61,9 +58,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const [feeSink, issuer] = [keys('fee sink').address, keys('issuer').address]
   const ledger = createLedger({ network, rounds, feeSink, issuer, landing })
   const faults = createFaults()
-  for (const { stage, behaviour, times } of fault ? parseFaults(fault) : []) {
+  for (const { stage, behaviour, times } of fault ? parseFaults(fault) : [])
     faults.set(stage, behaviour, { times: times ?? undefined })
-  }
 
   const sponsor = keys('sponsor')
   ledger.credit(sponsor.address, SPONSOR)

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { jsonIn } from '../domain/json.js'
 import { foreign } from './foreign-requests.js'
 
 export interface SandboxRequest {
@@ -31,18 +32,13 @@ export interface Route {
   handle(request: SandboxRequest): Reply | Promise<Reply>
 }
 
-export interface SandboxServer {
-  readonly url: string
-  close(): Promise<void>
-}
-
 const BODY_BYTES_MAX = 1024 * 1024
 const NODE_BODY_BYTES_MAX = 10 * 1024 * 1024
 /** The code of errors that have a node's form. */
 const NODE_ERROR = 'algod'
 const LOOPBACK = '127.0.0.1'
 
-export async function serveRoutes(routes: readonly Route[], port: number): Promise<SandboxServer> {
+export async function serveRoutes(routes: readonly Route[], port: number) {
   const server = createServer((message, response) => {
     answer(routes, message)
       .catch(failure)
@@ -55,11 +51,19 @@ export async function serveRoutes(routes: readonly Route[], port: number): Promi
   return {
     url: `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`,
     close: () =>
-      new Promise(resolve => {
+      new Promise<void>(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
+}
+
+export function get(path: RegExp, handle: Route['handle']): Route {
+  return { method: 'GET', path, handle }
+}
+
+export function post(path: RegExp, handle: Route['handle']): Route {
+  return { method: 'POST', path, handle }
 }
 
 export function json(status: number, value: unknown, headers?: Readonly<Record<string, string>>): Reply {
@@ -71,7 +75,6 @@ export function problem(status: number, code: string, message: string): Reply {
   return json(status, { error: { code, message } })
 }
 
-/** Thrown by a route for a wrong request. */
 export class BadRequest extends Error {
   constructor(
     readonly code: string,
@@ -82,18 +85,14 @@ export class BadRequest extends Error {
   }
 }
 
-/** The body as JSON. @throws BadRequest where it is no JSON */
 export function jsonBody(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    throw new BadRequest('invalid_json', 'The body is not JSON')
-  }
+  const value = jsonIn(body.toString('utf8'))
+  if (value === undefined) throw new BadRequest('invalid_json', 'The body is not JSON')
+  return value
 }
 
 async function answer(routes: readonly Route[], message: IncomingMessage): Promise<Reply> {
   const [target = '/', search = ''] = (message.url ?? '/').split('?', 2)
-  // A node does not mind a slash at the end.
   const path = target.startsWith('/v2/') ? target.replace(/\/$/, '') : target
   const { method, headers } = message
   const allowed = routes.filter(route => route.path.test(path))

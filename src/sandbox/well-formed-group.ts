@@ -66,9 +66,8 @@ function noteMessage({ note }: Transaction): string | undefined {
 function groupIdRefusal(group: readonly SignedTransaction[]): Refusal | undefined {
   const claimed = group[0]!.txn.group
   if (group.length === 1 && !claimed) return undefined
-  if (!claimed) {
+  if (!claimed)
     return form(0, `transactionGroup: [0] had zero Group but was submitted in a group of ${group.length}`)
-  }
   for (const [at, { txn }] of group.entries()) {
     const { group: id = NO_GROUP } = txn
     if (Buffer.compare(id, claimed) === 0) continue
@@ -96,9 +95,8 @@ function signatureRefusal(
         'not emulated: the sandbox ledger knows ed25519 signatures only, alone or in a multisig, no programs and no post-quantum ones'
       return { stage: 'unemulated', message, at }
     }
-    if (sgnr?.toString() === txn.sender.toString()) {
+    if (sgnr?.toString() === txn.sender.toString())
       return form(at, `${INVALID}AuthAddr must be different from Sender`)
-    }
     const author = sgnr ?? txn.sender
     if (msig) {
       const refused = multisigMessage(msig, author)
@@ -108,9 +106,7 @@ function signatureRefusal(
       return form(at, `${INVALID}signedtxn has no sig`)
     }
     const isSigned = msig ? isSignedByMany(signed, msig) : isSignedBy(signed, author.publicKey)
-    if (!isSigned) {
-      return { stage: 'request', message: `At least one signature didn't pass verification`, at }
-    }
+    if (!isSigned) return { stage: 'request', message: `At least one signature didn't pass verification`, at }
   }
 }
 

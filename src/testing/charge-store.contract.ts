@@ -39,7 +39,7 @@ export function chargeStoreContract(runner: TestRunner, name: string, make: Make
  *
  * @param runner Your test runner's functions.
  * @param name The store's name in the titles of tests.
- * @param make Makes the store of one test; it has `sell`, `look`, `drop` and `count`.
+ * @param make Makes the store of one test; it has `sell`, `drop` and `count`.
  */
 export function balancesContract(runner: TestRunner, name: string, make: MakeChargeStore): void {
   runner.describe(`balances: ${name}`, () => balanceCases(casesOf(runner, make)))

@@ -79,10 +79,7 @@ export function countersContract(
         for (let look = 0; look < 5; look++)
           expect(await counters.peek(key, terms)).toEqual({ admitted: true })
         expect(await takeAll()).toBe(3)
-        expect(await counters.peek(key, terms)).toEqual({
-          admitted: false,
-          retryAfterMs: expect.any(Number),
-        })
+        expect(await counters.peek(key, terms)).toEqual({ admitted: false, retryAfterMs: expect.any(Number) })
         expect(await counters.peek(key, { ...terms, max: 4 })).toEqual({ admitted: true })
       })
 

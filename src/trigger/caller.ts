@@ -2,24 +2,21 @@
 import { algodClient } from '../adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../adapters/algorand/payment-signer.js'
 import { signingKeyFromSeed } from '../adapters/algorand/signing-keys.js'
+import { isReplay, receiptOf } from '../app/client/charge-evidence.js'
+import { errorCodeOf, type HttpReply, wholeReply } from '../app/client/http-exchange.js'
+import { challengeOf, keepsKeys as sellerKeepsKeys } from '../app/client/read-quote.js'
 import { SvcError } from '../domain/errors.js'
-import { IDEMPOTENCY_KEY_HEADER, PAYMENT_IDENTIFIER, withIdentifier } from '../domain/idempotency-key.js'
+import { IDEMPOTENCY_KEY_HEADER, withIdentifier } from '../domain/idempotency-key.js'
 import type { NetworkFacts } from '../domain/network.js'
 import {
-  decodeAnswerHeader,
   encodeHeader,
-  isRecord,
-  PAYMENT_REQUIRED_HEADER,
-  PAYMENT_RESPONSE_HEADER,
   PAYMENT_SIGNATURE_HEADER,
   type PaymentPayload,
-  type PaymentRequired,
   type PaymentRequirements,
   readRequirements,
 } from '../domain/x402.js'
-import { wakefulClock } from '../ports/clock.js'
+import { sleep, unlessAborted, wakefulClock } from '../ports/clock.js'
 import { systemRandom } from '../ports/random.js'
-import { sleep, unlessAborted } from '../ports/timeouts-and-aborts.js'
 import type { SandboxControl } from './sandbox-control.js'
 
 export interface Answer {
@@ -37,29 +34,7 @@ export interface Target {
   readonly body?: string
 }
 
-export interface Caller {
-  /** The caller's address. */
-  readonly payer: string
-  readonly requirements: PaymentRequirements
-  readonly keepsKeys: boolean
-  /** Signs a payment. What is changed is changed in what is signed, and not in what the payment says of itself. */
-  pay(change?: (asked: PaymentRequirements) => Partial<PaymentRequirements>): Promise<PaymentPayload>
-  /** @param key the key of this case, unless another is named */
-  send(payment?: PaymentPayload | string, key?: string): Promise<Answer>
-  anotherKey(): string
-  /** Sends, and closes the connection once the facilitator has been asked to settle. */
-  leaveWhileSettling(payment: PaymentPayload): Promise<Answer>
-  /** Sends again until the agent has an end for this payment. */
-  settled(payment: PaymentPayload): Promise<Answer>
-  untilSettling(): Promise<void>
-  /** Moves the ledger past the last valid round of what was signed. Not further: a node forgets blocks, and could prove nothing. */
-  expire(): Promise<void>
-  /** Removes the fault. */
-  mend(): Promise<void>
-  becomePoor(): Promise<void>
-  /** What the caller has paid so far, in base units. */
-  paid(): Promise<bigint>
-}
+export type Caller = Awaited<ReturnType<typeof callerAt>>
 
 const CALLS_AFFORDED = 4n
 const MICRO_ALGOS = 1_000_000n
@@ -76,12 +51,11 @@ const UNDECIDED: ReadonlySet<string> = new Set([
 export async function callerAt(
   target: Target,
   { network, sandbox, signal }: { network: NetworkFacts; sandbox: SandboxControl; signal: AbortSignal },
-): Promise<Caller> {
+) {
   const key = systemRandom.uuid()
   let wallet = newKey()
   const quoted = await fetch(target.url, { ...requestOf(target), signal })
-  await quoted.body?.cancel()
-  const challenge = challengeIn(quoted)
+  const challenge = challengeOf(await wholeReply(quoted))
   const requirements = challenge?.accepts.map(readRequirements).find(entry => entry !== undefined)
   if (!challenge || !requirements)
     throw new SvcError(
@@ -97,7 +71,7 @@ export async function callerAt(
   let validRounds = 0
   let funds = BigInt(requirements.amount) * CALLS_AFFORDED
   await sandbox.fund(wallet.address, { usdc: funds, microAlgos: MICRO_ALGOS })
-  const keepsKeys = isRecord(challenge.extensions) && PAYMENT_IDENTIFIER in challenge.extensions
+  const keepsKeys = sellerKeepsKeys(challenge)
 
   async function send(payment?: PaymentPayload | string, named = key, leave?: AbortSignal): Promise<Answer> {
     const headers: Record<string, string> = {}
@@ -114,7 +88,7 @@ export async function callerAt(
     try {
       const abort = leave ? AbortSignal.any([signal, leave]) : signal
       const response = await fetch(target.url, { ...requestOf(target, headers), signal: abort })
-      return ended(await read(response))
+      return ended(read(await wholeReply(response)))
     } catch (error) {
       if (signal.aborted) throw new SvcError('Stopped', 'aborted')
       const cause = (error as Error).cause ?? error
@@ -132,7 +106,10 @@ export async function callerAt(
     payer: wallet.address,
     requirements,
     keepsKeys,
-    async pay(change) {
+    /** Signs a payment. What is changed is changed in what is signed, and not in what the payment says of itself. */
+    async pay(
+      change?: (asked: PaymentRequirements) => Partial<PaymentRequirements>,
+    ): Promise<PaymentPayload> {
       const algod = algodClient({ url: sandbox.url })
       try {
         // Each payment asks the node anew: the case may have moved its rounds.
@@ -145,16 +122,19 @@ export async function callerAt(
         await algod.close()
       }
     },
-    send: (payment, named) => send(payment, named),
+    /** Under the key of this case, unless another is named. */
+    send: (payment?: PaymentPayload | string, named?: string) => send(payment, named),
     anotherKey: () => systemRandom.uuid(),
-    async leaveWhileSettling(payment) {
+    /** Sends, and closes the connection once the facilitator has been asked to settle. */
+    async leaveWhileSettling(payment: PaymentPayload) {
       const leave = new AbortController()
       const answer = send(payment, key, leave.signal)
       await Promise.race([untilSettling(), answer])
       leave.abort()
       return answer
     },
-    async settled(payment) {
+    /** Sends again until the agent has an end for this payment. */
+    async settled(payment: PaymentPayload) {
       for (let at = 0; ; at++) {
         const answer = await send(payment)
         if (!UNDECIDED.has(answer.end) || at === AGAIN_MAX) return answer
@@ -162,6 +142,7 @@ export async function callerAt(
       }
     },
     untilSettling,
+    /** Moves the ledger past the last valid round of what was signed. Not further: a node forgets blocks, and could prove nothing. */
     expire: () => sandbox.advance(validRounds + 1),
     mend: () => sandbox.mend(),
     async becomePoor() {
@@ -169,6 +150,7 @@ export async function callerAt(
       funds = 0n
       await sandbox.fund(wallet.address, { usdc: funds, microAlgos: MICRO_ALGOS })
     },
+    /** Base units so far. */
     paid: async () => funds - (await sandbox.usdcOf(wallet.address)),
   }
 }
@@ -184,29 +166,11 @@ function requestOf({ body }: Target, headers: Record<string, string> = {}): Requ
   return { method: 'POST', body, headers: { ...own, 'content-type': 'application/json' }, redirect: 'manual' }
 }
 
-function challengeIn({ status, headers }: Response): PaymentRequired | undefined {
-  const header = headers.get(PAYMENT_REQUIRED_HEADER)
-  const challenge = status === 402 && header !== null ? decodeAnswerHeader(header) : undefined
-  return Array.isArray(challenge?.accepts) ? (challenge as unknown as PaymentRequired) : undefined
-}
-
-async function read(response: Response): Promise<Omit<Answer, 'ms'>> {
-  const { status, headers } = response
-  const text = await response.text()
-  const receipt = decodeAnswerHeader(headers.get(PAYMENT_RESPONSE_HEADER) ?? '')
-  const txId = typeof receipt?.txId === 'string' && receipt.txId !== '' ? receipt.txId : undefined
-  return { status, end: endOf(response, text, receipt), ...(txId !== undefined && { txId }) }
-}
-
-function endOf(response: Response, text: string, receipt: Record<string, unknown> | undefined): string {
-  const { status, headers } = response
-  if (status < 400) return headers.get('idempotency-replayed') === 'true' ? 'replayed' : 'answered'
-  if (status === 402) return String(receipt?.errorReason ?? challengeIn(response)?.error ?? 'no reason')
-  try {
-    const body: unknown = JSON.parse(text)
-    const code = isRecord(body) && isRecord(body.error) ? body.error.code : undefined
-    return typeof code === 'string' ? code : 'no code'
-  } catch {
-    return 'no code'
-  }
+function read(reply: HttpReply): Omit<Answer, 'ms'> {
+  const { status, headers } = reply
+  const { txId, errorReason } = receiptOf(headers) ?? {}
+  const answered = isReplay(reply) ? 'replayed' : 'answered'
+  const refused = errorReason ?? challengeOf(reply)?.error ?? 'no reason'
+  const end = status < 400 ? answered : status === 402 ? refused : (errorCodeOf(reply) ?? 'no code')
+  return { status, end, ...(txId !== undefined && { txId }) }
 }

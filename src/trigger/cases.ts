@@ -3,9 +3,7 @@ import type { FaultName, Stage } from '../sandbox/faults.js'
 import type { Answer, Caller } from './caller.js'
 
 export interface Case {
-  /** What happens. */
   readonly says: string
-  /** What must hold. */
   readonly rule: string
   /** What the sandbox's facilitator does meanwhile. */
   readonly fault?: readonly [stage: Stage, behaviour: FaultName, times?: number, delayMs?: number]

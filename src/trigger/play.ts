@@ -67,7 +67,6 @@ export function brokenIn(
   ]
 }
 
-/** What the rules allow, and a seller may want otherwise. */
 function adviceOn(name: CaseName, answers: readonly Answer[], keepsKeys: boolean): string | undefined {
   const isLost = (name === 'hang-up' || name === 'retry') && answers.at(-1)?.end !== 'replayed'
   if (!isLost) return undefined

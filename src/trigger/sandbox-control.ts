@@ -4,24 +4,13 @@ import type { NetworkFacts } from '../domain/network.js'
 import { isRecord } from '../domain/x402.js'
 import type { FaultName, Stage } from '../sandbox/faults.js'
 
-export interface SandboxControl {
-  readonly url: string
-  feePayer(): Promise<unknown>
-  fund(address: string, credit: { readonly usdc: bigint; readonly microAlgos: bigint }): Promise<void>
-  usdcOf(address: string): Promise<bigint>
-  advance(rounds: number): Promise<void>
-  /** Sets the only fault. */
-  fault(stage: Stage, behaviour: FaultName, times?: number, delayMs?: number): Promise<void>
-  /** How many answers have had the fault. */
-  takenFaults(): Promise<number>
-  mend(): Promise<void>
-}
+export type SandboxControl = Awaited<ReturnType<typeof sandboxControl>>
 
 /** More than any case takes. A fault without an end does not say how often it was taken. */
 const MANY = 1_000_000
 
 /** @throws SvcError `sandbox_unavailable`, `network_mismatch`, `invalid_fault` where the sandbox has faults already */
-export async function sandboxControl(url: string, network: NetworkFacts): Promise<SandboxControl> {
+export async function sandboxControl(url: string, network: NetworkFacts) {
   const ask = (path: string, method = 'GET', body?: object) => asked(url + path, method, body)
   const overview = await ask('/sandbox')
   if (overview.network !== network.caip2)
@@ -40,18 +29,19 @@ export async function sandboxControl(url: string, network: NetworkFacts): Promis
   return {
     url,
     feePayer: async () => overview.feePayer,
-    async fund(address, { usdc, microAlgos }) {
+    async fund(address: string, { usdc, microAlgos }: Record<'usdc' | 'microAlgos', bigint>) {
       const credit = { address, usdc: String(usdc), microAlgos: String(microAlgos), optIn: true }
       await ask('/sandbox/fund', 'POST', credit)
     },
-    async usdcOf(address) {
+    async usdcOf(address: string) {
       const { usdc } = await ask(`/sandbox/accounts/${address}`)
       return BigInt(String(usdc ?? 0))
     },
-    async advance(rounds) {
+    async advance(rounds: number) {
       await ask('/sandbox/rounds', 'POST', { advance: rounds })
     },
-    async fault(stage, behaviour, times = MANY, delayMs) {
+    /** Sets the only fault. */
+    async fault(stage: Stage, behaviour: FaultName, times = MANY, delayMs?: number) {
       expected = times
       await ask('/sandbox/faults', 'PUT', { stage, behaviour, times, delayMs })
     },

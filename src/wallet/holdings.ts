@@ -12,7 +12,6 @@ export interface Holdings {
   readonly address: string
   readonly network: NetworkFacts
   readonly microAlgos: bigint
-  /** What must stay in the account. */
   readonly minBalanceMicroAlgos: bigint
   /** Base units; `undefined` without an opt-in. */
   readonly usdc: bigint | undefined
@@ -23,7 +22,6 @@ export interface Holdings {
   readonly missing: readonly string[]
 }
 
-/** @throws SvcError `node_unavailable` or `network_mismatch` */
 export async function holdingsOf(
   network: NetworkFacts,
   address: string,
@@ -46,13 +44,7 @@ async function read(algod: Algod, network: NetworkFacts, address: string): Promi
   const other = otherThan(network, params)
   if (other !== undefined)
     throw new SvcError(`The node is not on ${network.name}: ${other}`, 'network_mismatch')
-  const held = {
-    address,
-    network,
-    ...account,
-    usdc: holding?.amount,
-    isFrozen: holding?.frozen ?? false,
-  }
+  const held = { address, network, ...account, usdc: holding?.amount, isFrozen: holding?.frozen ?? false }
   const needed = account.minBalanceMicroAlgos + MIN_BALANCE_MICRO_ALGOS + FEE_MICRO_ALGOS
   const short = needed - account.microAlgos
   const shortOfMicroAlgos = held.usdc === undefined && short > 0n ? short : 0n

@@ -2,6 +2,8 @@
  * Tasks that wait for their payment, under delays, crashes and lies: one task is charged at most once, and its answer is not
  * lost. On memory and on a real Redis; the ledger's balances are the assertion.
  */
+import { once } from 'node:events'
+import { request } from 'node:http'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { withIdentifier } from '../../src/domain/idempotency-key.js'
@@ -42,20 +44,22 @@ async function settled(url: string, message: Parameters<typeof send>[1]): Promis
   return told
 }
 
-/** A message whose caller hangs up. */
+/** A message whose caller hangs up. `fetch` opens another connection in the place of one that it gave up, and keeps it for seconds. */
 function sendUntil(
   signal: AbortSignal,
   url: string,
   message: object,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Response> {
+): Promise<unknown> {
   const params = { message: { role: 'user', ...message } }
-  return fetch(`${url}/a2a`, {
+  const sent = request(`${url}/a2a`, {
     method: 'POST',
     signal,
+    agent: false,
     headers: { 'content-type': 'application/json', ...ACTIVATED, ...headers },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params }),
   })
+  sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params }))
+  return once(sent, 'response')
 }
 
 /** Hangs up, and waits until the server has lost the connection. */

@@ -12,7 +12,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeBase32 } from '../../src/adapters/algorand/address.js'
 import { type CanonicalMember, readCanonical } from '../../src/adapters/algorand/canonical-transaction.js'
-import { decodeMember } from '../../src/adapters/algorand/decode-transaction.js'
+import { decodeMember } from '../../src/adapters/algorand/encoded-transactions.js'
 import { endOfValue } from '../../src/adapters/algorand/msgpack.js'
 import payments from '../vectors/payments.json' with { type: 'json' }
 import verdicts from '../vectors/verdicts.json' with { type: 'json' }

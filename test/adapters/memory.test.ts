@@ -1,10 +1,11 @@
 /** What the memory stores promise beyond their contracts, on a clock that stands still: exact leases, and room that comes back. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
+import { memoryChargeStore, storesOf } from '../../src/adapters/memory/charge-store.js'
 import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import { spentByTime } from '../../src/adapters/memory/spend-ledger.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import { systemClock } from '../../src/ports/clock.js'
 import { perMinute } from '../../src/ports/counters.js'
 
 const LEASE_MS = 1_000
@@ -228,5 +229,19 @@ describe('what was spent, by time', () => {
     spent.add(1n, 1_999)
     spent.add(1n, 2_000)
     expect(spent.takeUntil(1_999)).toBe(1n)
+  })
+})
+
+describe('the stores of agents that were given none', () => {
+  it('are those of their seller, as long as one of its agents is there', () => {
+    const clock = { ...systemClock }
+    const of = (seller: string) => storesOf(seller, clock)
+    const [a, b, stranger] = [of('s'), of('s'), of('t')]
+    for (const name of ['charges', 'subscriptions', 'credit', 'tasks'] as const)
+      expect([b[name]() === a[name](), stranger[name]() === a[name]()]).toEqual([true, false])
+    a.leave()
+    expect(of('s').charges()).toBe(b.charges())
+    stranger.leave()
+    expect(of('t').charges()).not.toBe(stranger.charges())
   })
 })

@@ -1,7 +1,7 @@
 import { Address, Transaction, TransactionType } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { decodeMember } from '../../src/adapters/algorand/decode-transaction.js'
+import { decodeMember } from '../../src/adapters/algorand/encoded-transactions.js'
 import { endOfValue } from '../../src/adapters/algorand/msgpack.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { signedBytes } from '../../src/adapters/algorand/transaction-bytes.js'

@@ -93,7 +93,7 @@ describe('a call that charged', () => {
       const { said, closes } = await closed(held({ rules }), 'settled')
       expect(said).toBeUndefined()
       expect(closes).toMatchObject([{ ...HOLD, how: 'forfeit' }])
-      expect(closes[0]).not.toHaveProperty('answerName')
+      expect(closes[0]!.answerName).toBeUndefined()
     }
   })
 
@@ -345,6 +345,20 @@ describe('giving back', () => {
 })
 
 describe('the credit that a run took', () => {
+  it.each<[string, Scene, ChargeFinal, number[]]>([
+    ['of a call that charged comes back with one more', {}, 'settled', [2]],
+    [
+      'of one that stood still until another may have found it paid was earned by that one',
+      { mayHaveLapsed: true },
+      'settled',
+      [],
+    ],
+    ['of one that charged nothing comes back, though it stood still', { mayHaveLapsed: true }, 'failed', [1]],
+  ])('%s', async (_, more, final, runs) => {
+    const { credit } = await closed(held({ ...more, call: { creditor: 'payer' } }), final)
+    expect(credit.map(([, count]) => count)).toEqual(runs)
+  })
+
   const CREDIT = { max: 3, floor: -97, periodMs: 1, isRenewed: true }
   const given = { earned: 2, returned: 1 } as Record<string, number>
 

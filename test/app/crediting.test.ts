@@ -119,11 +119,12 @@ describe('the end of a call', () => {
   ])('gives back what its run has earned: %s', (final, runs) => {
     const given: unknown[][] = []
     const give = (...gift: unknown[]) => void given.push(gift)
-    const { world } = oneCall({
+    const { world, call } = oneCall({
       rules: { credit: TERMS },
       world: { credit: { giveBack: give } as unknown as ChargeDeps['credit'] },
     })
-    settleCredit(world, CREDITOR, final)
+    call.holds.creditor = CREDITOR
+    settleCredit(world, call, final)
     expect(given).toEqual(runs.map(count => [CREDITOR, count, TERMS]))
   })
 
@@ -136,10 +137,11 @@ describe('the end of a call', () => {
       },
     ],
   ])('does not hang on a store that %s', async (_, give) => {
-    const { world, said } = oneCall({
+    const { world, call, said } = oneCall({
       world: { credit: { giveBack: give } as unknown as ChargeDeps['credit'] },
     })
-    settleCredit(world, CREDITOR, 'settled')
+    call.holds.creditor = CREDITOR
+    settleCredit(world, call, 'settled')
     await new Promise(setImmediate)
     expect(said).toHaveLength(1)
   })

@@ -1,6 +1,7 @@
 /** The record of an ended call that observers get: who was charged what, once, and what the caller got. */
 import { describe, expect, it } from 'vitest'
 import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
+import { windowId } from '../../src/app/charge/owners.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import type { CallFields } from '../support/call-fields.js'
 import { UUID } from '../support/charge-fixture.js'
@@ -37,6 +38,7 @@ describe('an observer of calls is told', () => {
       payer: 'PAYER',
       amount: '10000',
       asset: TESTNET_USDC,
+      window: windowId(it.call.endpoint.owner, WINDOW.key),
       windowEndsMs: WINDOW.expiresAtMs,
       mismatch: 'payer',
     })

@@ -26,7 +26,7 @@ describe('what a call holds', () => {
     const { answer, call, moves, kept, pending } = await opened({ key: KEY, paid: {} })
     expect(answer).toBe('opened')
     const hold = { token: call.id, slot: 'PAYER', payment: 'TX', claim: expect.anything() }
-    const speaks = { caller: expect.any(String), answerName: expect.any(String) }
+    const speaks = { isBearer: false, caller: expect.any(String), answerName: expect.any(String) }
     expect(moves).toEqual([{ ...hold, ...speaks, leaseMs: LEASE_MS }])
     expect(kept).toEqual([[hold, START_MS]])
     expect(fieldsOf(call)).toMatchObject({ held: true, owned: { hold, seals: [KEY] } })
@@ -45,13 +45,13 @@ describe('what a call holds', () => {
   it('knows the payment’s own name beside a key, where an answer lies that lost it', async () => {
     const { moves } = await opened({ key: KEY, paid: {} })
     expect(moves[0]!.answerName).toBe((await claimOf({ paid: {} }))!.name)
-    expect((await opened({ paid: {} })).moves[0]).not.toHaveProperty('answerName')
+    expect((await opened({ paid: {} })).moves[0]!.answerName).toBeUndefined()
   })
 
   it('stands under the payer that an unreadable payment claims, or under its own digest', async () => {
     const claimed = await opened({ key: KEY, paid: 'unreadable', payload: { payload: { payer: 'CLAIMED' } } })
     expect(claimed.moves).toMatchObject([{ slot: 'CLAIMED', claim: {} }])
-    expect(claimed.moves[0]).not.toHaveProperty('payment')
+    expect(claimed.moves[0]!.payment).toBeUndefined()
     const { moves } = await opened({ key: KEY, paid: 'unreadable' })
     expect(moves).toMatchObject([{ slot: expect.stringMatching(/^payment /), claim: {} }])
     const { moves: window } = await opened({ key: KEY, request: { subscriptionKey: 'svc_one' } })
@@ -78,7 +78,7 @@ describe('what speaks for the caller', () => {
       false,
     ],
     ['nothing, where the endpoint sells windows', { paid: {}, endpoint: window }, true, false],
-    ['the key of a window', { key: 'k', request: { subscriptionKey: 'svc_one' } }, false, true],
+    ['the key of a window', { key: 'k', request: { subscriptionKey: 'svc_one' } }, false, false],
     ['the id of a task', { paid: {}, request: { task: 'an id' } }, false, true],
     ['a short key of who signed nothing', { key: 'k', paid: { proven: () => false } }, true, true],
   ])('%s', async (_, given, isBearer, hasAddress) => {

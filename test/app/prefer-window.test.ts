@@ -119,7 +119,7 @@ describe('a payment beside the key of an open window', () => {
     })
     const own = ownedBy(bare.world, bare.call, bare.call.holds.key)!
     expect(keyed.owned).toEqual({ ...own, hold: { ...own.hold, token: keyed.call.id } })
-    expect(keyed.owned!.hold).not.toHaveProperty('payment')
+    expect(keyed.owned!.hold.payment).toBeUndefined()
     expect((await admitted(storing(OPEN))).owned).toBeUndefined()
   })
 

@@ -225,6 +225,10 @@ describe('recovery', () => {
     readonly subscriptions?: Pick<SubscriptionStore, 'putIfAbsent'>
   }
 
+  const GONE = {
+    request: { caller: { gone: () => true, onGone: () => () => {}, onEnd: () => {} } },
+  } as unknown as CallFields
+
   async function recovered({ landing = 'unknown', says = 'unknown', resolved = 'completed', ...rest }: Case) {
     const verdicts: ResolveMove['verdict'][] = []
     const keptMs: number[] = []
@@ -422,6 +426,13 @@ describe('recovery', () => {
     ['its key', {}, 300, 500],
     ['its payer', { key: undefined }, 300, 300],
     ['its payer, where the seller keeps no answers: it was in doubt,', { key: undefined }, 0, 120_000],
+    ['its key, though its caller is gone,', GONE, 300, 500],
+    [
+      'as long as the payment’s record, where its caller is gone and nobody had it,',
+      { key: undefined, ...GONE },
+      300,
+      108 * 4_000 + HOUR_MS,
+    ],
   ])('keeps what it found for %s', async (_, call, keepAnswersMs, ms) => {
     const { answer, keptMs } = await recovered({ landing: 'found', call, keepAnswersMs })
     expect({ answer, keptMs }).toEqual({ answer: 'found', keptMs: [ms] })

@@ -116,6 +116,8 @@ describe('a Response', () => {
     'PAYMENT-RESPONSE',
     'X-PAYMENT-RESPONSE',
     'X-SVC-SUBSCRIPTION',
+    'X-SVC-BALANCE-KEY',
+    'X-SVC-CHARGED',
     'traceparent',
     'Transfer-Encoding',
   ])('says nothing of the connection, and nothing that is ours to say: %s', async name => {

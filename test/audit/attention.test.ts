@@ -13,7 +13,8 @@ const run = (other: Partial<RunView>): RunView => ({
   ...other,
 })
 const failed = run({ charged: 'no', final: 'failed', status: 500, code: 'failed' })
-const counted = (runs: readonly RunView[]) => needsOf(runs, NOW_MS).map(each => [each.what, each.runs.length])
+const counted = (runs: readonly RunView[]) =>
+  needsOf(runs, NOW_MS).map(each => [each.what, each.runs?.length])
 
 it('names what needs a hand, the gravest first, and nothing where nothing does', () => {
   const doubt = run({ charged: 'maybe', final: 'inDoubt', status: 503 })

@@ -61,7 +61,9 @@ it('are equal to the chain and to the runs', async () => {
     }
     const ended = seller.nextEnded()
     await (await ask(`${seller.url}/stream`, { body: {}, headers: headers('stream') })).text()
-    used += (await ended).units!.used!
+    const { units } = await ended
+    used += units!.used!
+    expect(units!.left).toBe(Number(amount.slice(1)) * 1_000_000 - 10_000 - 1 - 7_100 - 4_321)
     const again = await ask(`${seller.url}/metered`, { body: {}, headers: headers('call-0') })
     expect(again.headers.get('idempotency-replayed')).toBe('true')
   }

@@ -1,7 +1,14 @@
 /** What watching costs and what it can harm: nothing of one viewer's slowness reaches another, or any call. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
+import { headerLine, numberedLine, runText } from '../../src/audit/journal/journal-lines.js'
+import { pieceOf, readLatest } from '../../src/audit/journal/journal-reader.js'
 import type { AuditEvents } from '../../src/audit/page/page-events.js'
-import { callOf, callOn, PAYER, pathTo, recoveredPath, settledPath } from './calls.js'
+import { systemClock } from '../../src/ports/clock.js'
+import { callOf, callOn, HEADER, PAYER, pathTo, recoveredPath, STARTED_MS, settledPath } from './calls.js'
 import { feedOf } from './watched.js'
 
 function viewer(mayWriteMore: () => boolean = () => true) {
@@ -39,6 +46,87 @@ describe('the feed', () => {
     vi.useRealTimers()
     feed.close()
     expect(watching.ended).toHaveBeenCalledOnce()
+  })
+
+  it('begins with the charges that the journal has from before, and reads them for the first viewer alone', async () => {
+    const sinceMs = STARTED_MS + 100_000
+    const doubt = { ...callOn(pathTo('inDoubt', []), 'inDoubt', 3), txId: 'DOUBT' }
+    const before = [
+      callOn(settledPath, 'settled', 1),
+      // Written by a version of which this one knows nothing.
+      { ...callOn(settledPath, 'settled', 2), final: 'vanished' },
+      doubt,
+      { ...callOn(recoveredPath, 'replayed', 4), txId: 'DOUBT' },
+      { ...callOn(settledPath, 'settled', 5), units: { balance: 'b', sold: 5_000 }, amount: '5000' },
+      // Of this process: it is told as it ends.
+      { ...callOn(settledPath, 'settled', 6), startedMs: sinceMs },
+    ]
+    const history = vi.fn(async function* () {
+      yield pieceOf(
+        before.map(call => `${JSON.stringify(call)}\n`).join('') +
+          '{"stream":"call-1","brokenBy":"seller"}\n',
+      )
+    })
+    const feed = feedOf({ history, clock: { ...systemClock, now: () => sinceMs } })
+    feed.ended({ ...callOn(settledPath, 'settled', 1), id: 'again', startedMs: sinceMs })
+    const first = viewer()
+    feed.join(first)
+    await vi.waitFor(() => expect(first.told('totals')).toHaveLength(1))
+    const told = first.told('runs').flat()
+    expect(
+      told.map(({ id, number, isBooked, landed, brokenBy }) => [id, number, isBooked, landed, brokenBy]),
+    ).toEqual([
+      ['call-1', -4, undefined, undefined, 'seller'],
+      ['call-3', -3, undefined, true, undefined],
+      ['call-4', -2, true, undefined, undefined],
+      ['call-5', -1, true, undefined, undefined],
+      ['again', 0, true, undefined, undefined],
+    ])
+    expect(first.told('totals')[0]).toMatchObject({
+      calls: 1,
+      balances: { count: 1, sums: { unspent: '5000' } },
+    })
+    const second = viewer()
+    feed.join(second)
+    await vi.waitFor(() => expect(second.told('totals')).toHaveLength(1))
+    expect(second.ids()).toEqual(first.ids())
+    expect(history).toHaveBeenCalledOnce()
+    // For others, a journal is what a journal is for.
+    expect([...feed.lines()].slice(1).map(line => JSON.parse(line).id)).toEqual(['again'])
+    feed.close()
+  })
+
+  it('shows the latest of a long journal, and sums the balances of all of it, a little at once', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-journal-'))
+    const path = join(folder, 'runs.jsonl')
+    const sold = { units: { balance: 'b', sold: 5_000 }, amount: '5000' }
+    const lines = Array.from({ length: 1_000 }, (_, at) =>
+      numberedLine(at + 1, runText({ ...callOn(settledPath, 'settled', at), ...(at % 500 === 7 && sold) })),
+    )
+    writeFileSync(path, headerLine(HEADER, 1, 0) + lines.join(''))
+    // The last lines are in the last of several reads.
+    const latest = vi.fn(() => readLatest(path, '"units":', 2_000))
+    const feed = feedOf({ history: latest, clock: { ...systemClock, now: () => STARTED_MS + 1e9 } })
+    const watching = viewer()
+    feed.join(watching)
+    await vi.waitFor(() => expect(watching.told('totals')).toHaveLength(1))
+    const ids = watching.ids()
+    expect(ids.length).toBeLessThan(500)
+    expect(ids).toEqual(Array.from(ids, (_, at) => `call-${1_000 - ids.length + at}`))
+    expect(watching.told('totals')[0]).toMatchObject({ balances: { sums: { sold: '10000' } } })
+    feed.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('has the calls of this process where the journal cannot be read', async () => {
+    const warn = vi.fn()
+    const feed = feedOf({ logger: { warn }, history: () => readLatest('/none/there.jsonl', 'units') })
+    feed.ended(callOf(1))
+    const watching = viewer()
+    feed.join(watching)
+    await vi.waitFor(() => expect(watching.ids()).toEqual(['call-1']))
+    expect(warn).toHaveBeenCalledOnce()
+    feed.close()
   })
 
   it('waits for a viewer that reads slowly, and then skips what is forgotten meanwhile', () => {

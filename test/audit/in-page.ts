@@ -58,3 +58,19 @@ export const faintTextsOf = (selector: string, least: number) => `(() => {
     ? ['there is nothing to read']
     : seen.filter(element => ratioOf(element) < 4.5).map(element => element.className + ' ' + element.textContent)
 })()`
+
+/** From the first frame on: how much moved on the screen, and what the first tile said in each frame in which it was seen. */
+export const WATCH_LOADING = `
+  window.loading = { shift: 0, texts: [] }
+  new PerformanceObserver(list => {
+    for (const { value } of list.getEntries()) window.loading.shift += value
+  }).observe({ type: 'layout-shift', buffered: true })
+  const look = () => {
+    const seen = document.getElementById('income')
+    if (seen && getComputedStyle(seen).visibility === 'visible') window.loading.texts.push(seen.innerText)
+    requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+`
+/** What {@link WATCH_LOADING} saw, half a second later. */
+export const LOADED = `new Promise(done => setTimeout(() => done(window.loading), 500))`

@@ -1,6 +1,7 @@
 /** The journal: whole lines, on the disk, through rotation, a full disk, a killed process; and never in an answer's way. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { symlinkSync } from 'node:fs'
 import {
   appendFile,
   mkdir,
@@ -20,7 +21,6 @@ import { numberedLine } from '../../src/audit/journal/journal-lines.js'
 import {
   type JournalPiece,
   pieceOf,
-  readJournal,
   readJournals,
   readPieces,
 } from '../../src/audit/journal/journal-reader.js'
@@ -42,7 +42,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 const opened = (other: Partial<JournalOptions> = {}) =>
   journal({ path, bytesMax: 1_000_000, header: HEADER, logger: silentLogger, ...other })
 
-async function read(pieces: AsyncIterable<JournalPiece> = readJournal(path)) {
+async function read(pieces: AsyncIterable<JournalPiece> = readJournals([path])) {
   const all = { headers: 0, ids: [] as string[], lost: 0, unreadable: 0, flaws: [] as string[] }
   for await (const { headers, runs, lost, unreadable, flaws } of pieces) {
     all.flaws.push(...flaws.map(({ says }) => says))
@@ -94,7 +94,8 @@ describe('a journal', () => {
     const writing = opened({ bytesMax: 48_000 })
     for (let number = 0; number < 60; number++) {
       writing.ended(callOf(number))
-      await vi.waitFor(async () => expect((await read()).ids).toHaveLength(number + 1), { interval: 5 })
+      const isWritten = async () => expect((await read()).ids).toHaveLength(number + 1)
+      await vi.waitFor(isWritten, { interval: 5, timeout: 10_000 })
     }
     await writing.close()
     const files = [...olderFiles(path), path]
@@ -128,6 +129,31 @@ describe('a journal', () => {
     await writing.close()
     expect(writing.condition()).toEqual({ writable: true, waiting: 0, lost: 0 })
     expect(await read()).toEqual({ ...WHOLE, headers: 1, ids: idsOf(2) })
+  })
+
+  it('begins a file anew where the disk was full as the last one was set aside', async () => {
+    let isFull = false
+    const full = () => {
+      if (!isFull) symlinkSync('/dev/full', path)
+      isFull = true
+    }
+    const error = vi.fn()
+    const writing = opened({ bytesMax: 12_000, logger: { ...silentLogger, warn: full, error } })
+    let count = 0
+    for (; !isFull; count++) {
+      writing.ended({ ...callOf(count), mismatch: 'x'.repeat(5_000) })
+      const isWritten = () => expect(writing.condition().waiting === 0 || isFull).toBe(true)
+      await vi.waitFor(isWritten, { interval: 5, timeout: 10_000 })
+    }
+    await vi.waitFor(() => expect(error).toHaveBeenCalled())
+    await rm(path)
+    await writeFile(path, '{"journal":1,"agent":"half a he')
+    writing.ended(callOf(count++))
+    await writing.close()
+    const { ids, headers, ...flaws } = await read()
+    expect(flaws).toEqual({ ...WHOLE, unreadable: 1 })
+    expect(ids).toEqual(idsOf(count).slice(-ids.length))
+    expect(headers).toBe([...olderFiles(path), path].length)
   })
 
   it('counts what it could not keep, and writes the number', async () => {
@@ -323,6 +349,21 @@ describe('two writers', () => {
     await vi.waitFor(async () => expect((await read()).ids).toEqual(['call-0', 'call-2', 'call-1']), 3_000)
     await still.close()
     expect(await read()).toMatchObject(WHOLE)
+  })
+
+  it('never cut each other’s lines off, also where the first write after such a pause fails', async () => {
+    const error = vi.fn()
+    const still = opened({ logger: { ...silentLogger, error } })
+    await rm(`${path}.lock`)
+    const other = opened()
+    other.ended(callOf(0))
+    await other.close()
+    const back = await withoutDisk()
+    still.ended(callOf(1))
+    await vi.waitFor(() => expect(error).toHaveBeenCalled())
+    await back()
+    await still.close()
+    expect(await read()).toEqual({ ...WHOLE, headers: 3, ids: idsOf(2) })
   })
 
   it('each with a file of its own are read as one, and a file that is named twice once', async () => {

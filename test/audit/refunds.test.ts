@@ -12,7 +12,7 @@ import { defineEndpoint } from '../../src/index.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { svc } from '../cli/run.js'
-import { ask, openSeller, pay, type Seller, signFor } from '../support/seller.js'
+import { ask, openSeller, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 import {
   AMOUNT,
   ASSET,
@@ -329,6 +329,41 @@ describe('svc refunds', () => {
   })
 })
 
+describe('a purchase of a balance', () => {
+  it('that is sent back after calls on it is not owed, and its balance lasts: the books show what was used', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-refunds-'))
+    const path = join(folder, 'runs.jsonl')
+    const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) })
+    const about = { balance: { amounts: ['$1'], period: '90d' } }
+    const seller = await openSeller([work], { journal: path, about })
+    const { sandbox, url } = seller
+    const sale = await pay(seller, `${url}/balance`, { body: { amount: '$1' } })
+    const key = sale.headers.get('x-svc-balance-key')!
+    const call = async (id: string) => {
+      const headers = { 'x-svc-balance-key': key, 'idempotency-key': id }
+      return (await ask(`${url}/work`, { body: {}, headers })).headers.get('x-svc-balance')
+    }
+    expect(await call('before')).toBe('990000')
+    const { txId } = receiptIn(sale)
+    const back = await sendBack(sandbox, sandbox.wallet.address, `refund of ${txId}`, 1_000_000)
+    expect(back).not.toBe(txId)
+    expect(await call('after')).toBe('980000')
+    await seller.server.shutdown('audit')
+    const run = (command: string, ...more: string[]) =>
+      svc([command, path, '--to', '2120-01-01', ...more], { SVC_SANDBOX: sandbox.url })
+    const refunds = await run('refunds')
+    expect([refunds.code, refunds.stdout]).toEqual([0, expect.stringContaining('Nothing is owed')])
+    const audited = await run('audit')
+    expect([audited.code, audited.stderr]).toEqual([0, ''])
+    expect(audited.stdout).toContain(
+      'balances: $1.00 sold, $0.02 used, $0.98 unspent, $0.00 expired, $0.00 in doubt',
+    )
+    await seller.close()
+    await sandbox.close()
+    await rm(folder, { recursive: true })
+  })
+})
+
 describe('what anybody can put on the list', () => {
   it('is nothing: not an invoice, and not what a sister agent sold, by presenting its payment here', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-refunds-'))
@@ -363,14 +398,14 @@ describe('what anybody can put on the list', () => {
 })
 
 /** As a wallet does: a transfer by the seller's own key, which pays its own fee. */
-async function sendBack(sandbox: Sandbox, receiver: string, note?: string): Promise<string> {
+async function sendBack(sandbox: Sandbox, receiver: string, note?: string, amount = 10_000): Promise<string> {
   const algod = new Algodv2('', sandbox.algodUrl, new URL(sandbox.algodUrl).port)
   const { addr, sk } = mnemonicToSecretKey(sandbox.seller.mnemonic)
   const transfer = makeAssetTransferTxnWithSuggestedParamsFromObject({
     sender: addr,
     receiver,
     assetIndex: BigInt(TESTNET.usdcId),
-    amount: 10_000,
+    amount,
     suggestedParams: await algod.getTransactionParams().do(),
     ...(note && { note: new TextEncoder().encode(note) }),
   })

@@ -2,11 +2,9 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { BodyBudget } from '../../src/adapters/http/body-memory-limit.js'
 import { koaHost } from '../../src/adapters/http/koa-app.js'
 import { routeTable } from '../../src/adapters/http/route-table.js'
 import { auditRoutes } from '../../src/audit/page/audit-routes.js'
-import { auditPage } from '../../src/audit/page/page.js'
 import { createFeed, type Feed, type FeedOptions } from '../../src/audit/page/viewer-feed.js'
 import { chargeTable } from '../../src/domain/machines/charge.machine.js'
 import { silentLogger } from '../../src/ports/logger.js'
@@ -21,18 +19,8 @@ export interface Watched {
 
 export async function openWatched(options: Partial<FeedOptions> = {}, token?: string): Promise<Watched> {
   const feed = feedOf(options)
-  const table = routeTable({
-    charge: { call: () => Promise.reject(new Error('nothing is for sale here')) },
-    endpoints: [],
-    basePath: '',
-    freeRoutes: auditRoutes({ page: auditPage(), feed, token }),
-    bodyBytesMax: 1,
-    bodies: new BodyBudget(1_000_000),
-    trustProxyHops: 0,
-    idempotency: false,
-    cors: true,
-    logger: silentLogger,
-  })
+  const freeRoutes = auditRoutes(feed, token)
+  const table = routeTable({ endpoints: [], freeRoutes, basePath: '', cors: true })
   const server = createServer(koaHost(table, silentLogger).app.callback()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

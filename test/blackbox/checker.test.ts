@@ -3,6 +3,7 @@ import algosdk from 'algosdk'
 import { describe, expect, it } from 'vitest'
 import { judge, type Transfer } from '../../proof/blackbox/checker.js'
 import type { Got, Line, Sent } from '../../proof/blackbox/history.js'
+import { operations } from '../../proof/blackbox/operations.js'
 import { paymentIn } from '../../proof/blackbox/proof-of-payer.js'
 
 const account = algosdk.generateAccount()
@@ -115,10 +116,139 @@ describe('finds', () => {
     expect(anomalies(lines, transfers)).toContain(anomaly)
   })
 
+  it('streams that broke are counted apart, and no other answer that is not kept', () => {
+    const said = [{ status: 409, code: 'answer_not_kept' }, { status: 402 }] as const
+    const ofStream = exchange({ path: '/tale', payment: one }, said[0])
+    const { findings, brokenStreams } = judge(ofStream, [landed(one)])
+    expect({ findings, brokenStreams }).toEqual({ findings: [], brokenStreams: 1 })
+    expect(anomalies(exchange({ path: '/answer', payment: one }, said[0]), [landed(one)])).toEqual([
+      'lost-answer',
+    ])
+    expect(anomalies(exchange({ path: '/tale', payment: one }, said[1]), [landed(one)])).toContain(
+      'lost-answer',
+    )
+  })
+
+  describe('on a balance', () => {
+    const balance = 'b'
+    const sale = () => exchange({ payment: one }, { run: balance, soldBalance: balance, units: '100', txId })
+    let keys = 0
+    const call = (got: Partial<Got>, sent: Partial<Sent> = {}) =>
+      exchange({ balance, idempotencyKey: `call ${keys++}`, ...sent }, got)
+    const taking = (units: string, left: string, run: string = RUNS[0]) => ({
+      run,
+      charged: units,
+      left,
+      cost: units,
+    })
+    it.each<[string, Line[], string[]]>([
+      ['units exact', [...call(taking('30', '70')), ...call({ status: 402, left: '70' })], []],
+      ['less left', [...call(taking('30', '70')), ...call({ status: 402, left: '69' })], ['lost-units']],
+      [
+        'more left',
+        [...call(taking('30', '70')), ...call({ status: 402, left: '71' })],
+        ['free-units', 'stale-balance'],
+      ],
+      [
+        'more taken than was sold',
+        [...call(taking('60', '40')), ...call(taking('60', '0', RUNS[1]))],
+        ['free-units'],
+      ],
+      [
+        'a failed call that costs',
+        [
+          ...call({ status: 500, code: 'asked_to_fail', charged: '30' }, { body: '{"fail":true}' }),
+          ...call({ status: 402, left: '70' }),
+        ],
+        ['failure-charged', 'false-no'],
+      ],
+      ['more taken than was allowed', call(taking('30', '70'), { maxCharge: '29' }), ['overcharge']],
+      ['more taken than the handler said', call({ ...taking('30', '70'), cost: '29' }), ['overcharge']],
+      [
+        'a key that was charged twice',
+        [
+          ...call(taking('30', '70'), { idempotencyKey: 'same' }),
+          ...call(taking('31', '69'), { idempotencyKey: 'same' }),
+        ],
+        ['unequal-replay'],
+      ],
+      [
+        'a key with two answers',
+        RUNS.flatMap(run => call(taking('30', '70', run), { idempotencyKey: 'same' })),
+        ['unequal-replay'],
+      ],
+      ['a call without an end', call({ status: 503, code: 'charge_unknown' }), ['lost-answer']],
+      [
+        'an answer that was taken for and is not kept',
+        call({ status: 409, code: 'answer_not_kept', charged: '30', left: '70' }),
+        ['lost-answer'],
+      ],
+    ])('%s', (_, calls, expected) => {
+      const found = anomalies([...sale(), ...calls], [landed(one)])
+      expect([...new Set(found)].sort()).toEqual([...expected].sort())
+    })
+  })
+
+  it('streams on a balance that were never counted are given away, and what was counted has one answer', () => {
+    const sale = exchange({ payment: one }, { run: 'b', soldBalance: 'b', units: '100', txId })
+    const tale = (got: Partial<Got>) =>
+      exchange({ balance: 'b', path: '/tale', idempotencyKey: 'same' }, { left: '100', cost: '30', ...got })
+    const whole = [...sale, ...tale({ run: RUNS[0] }), ...tale({ run: RUNS[1], charged: '30', left: '70' })]
+    const { findings, givenAway } = judge(whole, [landed(one)])
+    expect({ findings, givenAway }).toEqual({ findings: [], givenAway: 1 })
+    const other = tale({ run: RUNS[0], charged: '30', left: '70' })
+    expect(anomalies([...whole, ...other], [landed(one)])).toEqual(['unequal-replay'])
+  })
+
+  it('calls of a window that were counted and not answered', () => {
+    const bought = exchange({ payment: one }, { run: RUNS[0], txId, soldWindow: 'w' })
+    const calls = Array.from({ length: 3 }, (_, at) =>
+      exchange(
+        { window: 'w', idempotencyKey: `use ${at}` },
+        { run: `10000000-0000-4000-8000-00000000000${at}` },
+      ),
+    )
+    const usedUp = exchange({ window: 'w', idempotencyKey: 'last' }, { status: 402 })
+    expect(anomalies([...bought, ...calls.flat(), ...usedUp], [landed(one)])).toEqual(['lost-units'])
+  })
+
+  it('a key in a window has two answers only where Redis failed over between them', () => {
+    const [first, second] = RUNS.map(run => exchange({ window: 'w', idempotencyKey: 'same' }, { run }))
+    const failover = [false, true].map(
+      isOver => ({ what: 'deed', atMs: 1, name: 'fail over', isOver }) as const,
+    )
+    expect(anomalies([...first!, ...failover, ...second!], [])).toEqual([])
+    expect(anomalies([...first!, ...second!, ...failover], [])).toEqual(['unequal-replay'])
+    expect(anomalies([...failover, ...first!, ...second!], [])).toEqual(['unequal-replay'])
+  })
+
   it('calls that were given away', () => {
     const calls = Array.from({ length: 7 }, (_, at) =>
       exchange({ window: 'w' }, { run: `00000000-0000-4000-8000-00000000000${at}` }),
     )
     expect(judge(calls.flat(), []).givenAway).toBe(2)
+  })
+})
+
+describe('a history as operations', () => {
+  it('names each end: known, certainly not, or unknown; and ends with the chain', () => {
+    const lines: Line[] = [
+      ...exchange({}, { status: 402 }),
+      { what: 'deed', atMs: 5, name: 'kill', isOver: false },
+      ...exchange({ payment: one }, undefined),
+      ...exchange({ payment: one }, { run: RUNS[0] }),
+      ...exchange({ balance: 'b' }, { status: 503, code: 'charge_unknown' }),
+    ]
+    const transfers = [landed(one)]
+    const ops = [...operations(lines, transfers)]
+    expect(ops.map(({ type, f }) => `${type} ${f}`)).toEqual([
+      ...['invoke ask', 'fail ask', 'info break', 'invoke pay', 'info pay', 'invoke pay', 'ok pay'],
+      ...['invoke use', 'info use', 'ok read'],
+    ])
+    expect(ops.map(({ index }) => index)).toEqual([...ops.keys()])
+    expect([ops[2]!.time, ops.at(-1)!.value]).toEqual([5_000_000, transfers])
+    // No process does two things at once.
+    const invoked = ops.filter(({ type }) => type === 'invoke').map(({ process }) => process)
+    expect(new Set(invoked).size).toBe(invoked.length)
   })
 })

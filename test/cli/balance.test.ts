@@ -11,9 +11,15 @@ import { open } from '../support/seller.js'
 import { svc } from './run.js'
 
 const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) })
+const only = defineEndpoint({
+  name: 'only',
+  price: '$0.01',
+  only: 'balance',
+  handler: () => ({ done: true }),
+})
 
 it('a balance is bought, used without a wallet, shared by processes at once, and listed without its key', async () => {
-  const seller = await open([work], { about: { balance: { amounts: ['$0.05'], period: '1h' } } })
+  const seller = await open([work, only], { about: { balance: { amounts: ['$0.05'], period: '1h' } } })
   const { sandbox, url } = seller
   const { address, mnemonic } = sandbox.accounts('balance of the command line')
   const before = sandbox.balance(address).usdc!
@@ -23,6 +29,9 @@ it('a balance is bought, used without a wallet, shared by processes at once, and
   const call = ['call', `${url}/work`, '--body', '{}', '--max-price', '0.01', '--balance']
 
   expect(await svc(['balance'], env)).toMatchObject({ code: 0, stdout: 'no balances\n' })
+  expect((await svc(['quote', `${url}/only`, '--body', '{}'], env)).stdout).toMatch(
+    /price +\$0\.05\n[\s\S]*buys +a balance, of which the call takes 10000\n/,
+  )
   expect(await svc(call, env)).toMatchObject({
     code: 3,
     stderr: expect.stringMatching(/no balance .*balance_required/),

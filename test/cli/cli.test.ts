@@ -37,6 +37,11 @@ describe.concurrent('svc', () => {
     expect(stderr).toContain('Usage: svc')
   })
 
+  it('explains a code', async () => {
+    const { stdout } = await svc(['explain', 'payment_spent'])
+    expect(stdout).toMatch(/^This very payment was already spent.* look txId up [^\n]+\n$/)
+  })
+
   const misused: [string, string[]][] = [
     ['an unknown command', ['pay']],
     ['a missing URL', ['quote']],
@@ -46,6 +51,7 @@ describe.concurrent('svc', () => {
     ['no limit', ['call', 'http://a.example']],
     ['a limit that is no price', ['call', 'http://a.example', '--max-price', 'much']],
     ['an unknown network', ['call', 'http://a.example', '--max-price', '1', '--network', 'devnet']],
+    ['a code that nobody says', ['explain', 'payment_lost']],
     ['a fault that does not exist', ['sandbox', '--fault', 'settle=nicely']],
   ]
   for (const [name, args] of misused) {

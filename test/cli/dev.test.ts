@@ -2,7 +2,9 @@
 import { rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { SvcClient } from '../../src/client.js'
+import { freePort } from '../support/redis-server.js'
 import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { agentSource, type ProjectFolder, projectFolder, ROOT } from './project-folder.js'
 import { type Heard, hear, start, svc } from './run.js'
@@ -10,6 +12,8 @@ import { type Heard, hear, start, svc } from './run.js'
 const PAY_TO = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
 /** Nine processes, one after another. */
 const TIMEOUT_MS = 60_000
+// Each test starts two or three processes in turn: a busy machine has taken half a minute for what takes two seconds.
+vi.setConfig({ testTimeout: 90_000 })
 
 interface Ready {
   readonly url: string
@@ -106,6 +110,53 @@ describe('svc dev --sandbox', () => {
       TIMEOUT_MS,
     )
   }
+
+  it('keeps what was bought over restarts, also where the agent did not start in between', async () => {
+    const sells = (word: string) =>
+      agentSource(word)
+        .replace(
+          'payTo, network, endpoints: [say]',
+          "payTo, network, endpoints: [say, feed], balance: { amounts: ['$1'], period: '1h' }",
+        )
+        .replace(
+          'const { SVC_PAY_TO',
+          "const feed = defineEndpoint({ name: 'feed', subscription: { price: '$0.02', period: '1h', calls: 4 }, handler: () => ({ word }) })\nconst { SVC_PAY_TO",
+        )
+    // A server of its own, which handles no signal.
+    const mounted = sells('one')
+      .replace('serve }', 'createHandler }')
+      .replace('serve(defineAgent(', 'createServer(createHandler(defineAgent(')
+      .replace('onReady: () => {},\n})', '}).node).listen(process.env.PORT)')
+    const at = project({ 'agent.mjs': `import { createServer } from 'node:http'${mounted}` })
+    const { heard } = dev(at, ['--sandbox', '--json'], { PORT: String(await freePort()) })
+    const { url, sandbox, wallet } = await ready(heard)
+    const { mnemonic } = wallet
+    const client = new SvcClient({ mnemonic, network: 'testnet', algodUrl: sandbox, maxPerDay: '$5' })
+    const call = (path: string, more = {}) => client.call(`${url}/${path}`, {}, more)
+    await client.subscribe(`${url}/feed`, {})
+    await client.topUp(url, '$1')
+    expect([await call('say', { idempotencyKey: 'mine' }), await call('feed')]).toMatchObject([
+      { data: { word: 'one' }, left: '990000' },
+      { data: { word: 'one' } },
+    ])
+
+    at.write('agent.mjs', "throw new Error('not now')")
+    await heard.until(/agent\.mjs ended with code 1; waiting for a change/)
+    at.write('agent.mjs', sells('two'))
+    await ready(heard)
+    const spentUsd = client.spentToday
+    expect([
+      await call('say', { idempotencyKey: 'mine' }),
+      await call('say'),
+      await call('feed'),
+    ]).toMatchObject([
+      { data: { word: 'one' } },
+      { data: { word: 'two' }, left: '980000' },
+      { data: { word: 'two' } },
+    ])
+    expect(client.activeSubscriptions).toMatchObject([{ remaining: 1 }])
+    expect(client.spentToday).toBe(spentUsd)
+  })
 
   it('pays an address of one’s own, and never shows the mnemonic in its environment', async () => {
     const at = project({ 'agent.mjs': agentSource('mine') })

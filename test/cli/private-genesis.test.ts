@@ -1,7 +1,7 @@
 /** Which nodes `svc localnet` takes for those of a private network. */
 import { expect, it } from 'vitest'
 import { TESTNET } from '../../src/domain/network.js'
-import { privateGenesis } from '../../src/localnet/genesis.js'
+import { privateGenesis } from '../../src/localnet/start-localnet.js'
 import { LOCALNET } from '../support/localnet.js'
 
 function nodeOf({ genesisId, genesisHash } = LOCALNET as { genesisId: string; genesisHash: string }) {

@@ -1,7 +1,7 @@
 /** Runs the built command line as its users do: in a process of its own, with nothing of ours in its environment. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { bundled } from '../support/bundled.js'
 
 export interface Ended {
   readonly code: number | null
@@ -17,7 +17,7 @@ export interface Where {
 
 type Environment = Readonly<Record<string, string>>
 
-export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+export const MAIN = await bundled('dist/cli/main.js')
 
 export function svc(args: readonly string[], env: Environment = {}, where: Where = {}): Promise<Ended> {
   return ended(start(args, env, where))

@@ -1,5 +1,5 @@
 /** `svc sell` as its users run it: a file, play money, a change of the file, and what it says where it cannot. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -32,7 +32,8 @@ describe('svc sell', () => {
       ],
     })
     written('svc.sell.json', terms('$0.01'))
-    const child = start(['sell', '--sandbox', '--port', '0'], {}, { cwd: folder })
+    const selling = ['sell', '--sandbox', '--port', '0', '--balance', '$0.05,$1']
+    const child = start(selling, {}, { cwd: folder })
     const heard = hear(child)
     const [, url] = await heard.until(/^Selling \S+ on (\S+), paid to [A-Z2-7]{58}$/m)
     await heard.until(/POST \/v1\/\* {2}\$0\.01\n {2}GET \/health {2}free/)
@@ -45,6 +46,15 @@ describe('svc sell', () => {
       expect.stringMatching(/^POST \/v1\/x\?a=1 for [A-Z2-7]{58}/),
     ])
     await heard.until(/POST \/v1\/\*rest 200, charged \$0\.01/)
+    const SVC_BALANCES = join(folder, 'balances.json')
+    const bought = await svc(['balance', url!, '--buy', '0.05'], { ...env, SVC_BALANCES })
+    expect(bought).toMatchObject({ code: 0, stdout: expect.stringMatching(/left +\$0\.05/) })
+    await heard.until(/POST \/balance 200, charged \$0\.05/)
+    const key = /"key":"(svc_[^"]+)"/.exec(readFileSync(SVC_BALANCES, 'utf8'))![1]!
+    const headers = { 'x-svc-balance-key': key, 'idempotency-key': 'a-call-on-a-balance' }
+    const taken = await fetch(`${url}/v1/x`, { method: 'POST', headers })
+    expect([taken.status, taken.headers.get('x-svc-charged')]).toEqual([200, '10000'])
+    await heard.until(/POST \/v1\/\*rest 200, taken from a balance/)
     expect(await (await fetch(`${url}/health`)).text()).toBe('GET /health for undefined')
     const refused = await fetch(`${url}/other`)
     expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
@@ -70,12 +80,12 @@ describe('svc sell', () => {
     [
       'nobody is paid',
       ['http://127.0.0.1:9', '--price', 'GET /a=$1'],
-      'payTo is missing: is the environment variable set? (invalid_address)',
+      'Name who is paid: --pay-to, or SVC_PAY_TO, or --sandbox (invalid_address)',
     ],
     [
       'there is no file',
       [],
-      'svc.sell.json cannot be used: there is no such file or folder (ENOENT) (file_unusable)',
+      'Name the server that runs, or write svc.sell.json: svc sell --help has both (file_unusable)',
     ],
     [
       'a price is none',
@@ -84,12 +94,12 @@ describe('svc sell', () => {
     ],
     [
       'a route is none',
-      ['http://127.0.0.1:9', '--price', '/a=$1'],
+      ['http://127.0.0.1:9', '--pay-to', 'A', '--price', '/a=$1'],
       "The route '/a': it is METHOD /path, such as 'POST /v1/*' (invalid_options)",
     ],
     [
       'a method is none',
-      ['http://127.0.0.1:9', '--price', 'FETCH /a=$1'],
+      ['http://127.0.0.1:9', '--pay-to', 'A', '--price', 'FETCH /a=$1'],
       "The route 'FETCH /a': methods is of GET, POST, PUT, PATCH, DELETE, not 'FETCH' (invalid_options)",
     ],
     [

@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { ROOT } from './project-folder.js'
-import { MAIN } from './run.js'
 
 const LISTER = join(ROOT, 'test/client/loaded-modules.mjs')
 /** Runs the command line as if it were the program: the lister's own argument is not an argument of it. */
+const MAIN = join(ROOT, 'dist/cli/main.js')
 const AS_PROGRAM = `data:text/javascript,process.argv.splice(2, 1); await import('${pathToFileURL(MAIN)}')`
 const HEAVY = /\/node_modules\/(algosdk|koa|undici|ajv|ioredis|xstate|@modelcontextprotocol)\//
 

@@ -1,6 +1,6 @@
 /** The log of `svc facilitator` and `svc localnet`: whole, on one line, and harmless to a terminal. */
 import { afterEach, expect, it, vi } from 'vitest'
-import { STDERR_LOGGER } from '../../cli/output.js'
+import { columns, STDERR_LOGGER } from '../../cli/output.js'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -20,4 +20,13 @@ it.each([
   const line = logged(fields)
   expect(line).toMatch(/^svc: it happened[ -~]*\n$/)
   expect(line).toContain(text)
+})
+
+it('a name without a value, or with an empty one of another party, has no line', () => {
+  const rows = [
+    ['price', '$1'],
+    ['description', ''],
+    ['left', undefined],
+  ] as const
+  expect(columns(rows)).toEqual(['price        $1'])
 })

@@ -1,6 +1,6 @@
 /** Sellers that lie about balances, and answers that get lost: nothing is paid twice, and nothing beyond what was agreed. */
 import { inspect } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import type { ClientOptions } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
@@ -138,6 +138,19 @@ describe('a purchase', () => {
     expect(spent()).toBe(100_000n)
   })
 
+  it('gets the stream that it read, however long its seller is silent about the cost', async () => {
+    const stream = { ...ANSWER, headers: { ...ANSWER.headers, 'x-svc-reserved': '10000' } }
+    const busy = failure(409, 'idempotency_in_progress')
+    for (const about of ['silence', 'cut', busy, failure(500, 'handler_error')] as const) {
+      const covered = (seen: Seen) => (seen.headers['x-svc-max-charge'] === '0' ? about : stream)
+      const { agent, url } = await liar({ covered })
+      const { client } = payer({ timeoutMs: 1_000 })
+      await client.topUp(agent, '$0.1')
+      const { data, charged } = await client.call(url)
+      expect([data, charged]).toEqual([{ done: true }, undefined])
+    }
+  })
+
   it.each([
     ['no key', ''],
     ['a key with a space', 'svc key'],
@@ -192,6 +205,35 @@ describe('a purchase', () => {
     expect(await client.balances()).toHaveLength(1)
   })
 
+  it('whose answer was lost is asked for an hour long, and given up after ten minutes where its seller has it no more', async () => {
+    let end: 'cut' | 'gone' | 'sold' = 'cut'
+    const { agent, purchases } = await liar({
+      sale: (_, __, sold) => (end === 'sold' ? sold : end === 'gone' ? failure(409, 'payment_spent') : 'cut'),
+    })
+    const ledger = memorySpendLedger()
+    const { client, spent } = payer({ ledger })
+    const fails = () =>
+      expect(client.topUp(agent, '$0.1')).rejects.toMatchObject({ detail: { charged: 'yes' } })
+    await expect(client.topUp(agent, '$0.1')).rejects.toMatchObject({ code: 'network_error' })
+    end = 'gone'
+    await fails()
+    await fails()
+    const before = String(ledger.balances!())
+    const [[name, account]] = Object.entries<{ buying: object }>(JSON.parse(before)) as [
+      [string, { buying: object }],
+    ]
+    const buying = { ...account.buying, begunMs: Date.now() - 20 * 60_000, untilMs: 0 }
+    ledger.balances!({ before, after: JSON.stringify({ [name]: { ...account, buying } }) })
+    end = 'cut'
+    await expect(client.topUp(agent, '$0.1')).rejects.toMatchObject({ code: 'network_error' })
+    end = 'gone'
+    await fails()
+    expect([purchases(), spent()]).toEqual([1, 100_000n])
+    end = 'sold'
+    expect(await client.topUp(agent, '$0.1')).toMatchObject({ left: '100000' })
+    expect([purchases(), spent()]).toEqual([2, 200_000n])
+  })
+
   it('is not made for a quote of another origin, and not beyond the day', async () => {
     const { agent } = await liar({ quoted: shop => shop.challenge(shop.entry()) })
     const { client, spent } = payer({ maxPerDay: '$0.05' })
@@ -228,6 +270,34 @@ describe('a purchase', () => {
     expect(await two.client.balances()).toHaveLength(2)
   })
 
+  it('by a process whose clock is a year ahead takes no balance from the others', async () => {
+    const ledger = memorySpendLedger()
+    const { agent, url } = await liar()
+    const { client, spent } = payer({ ledger })
+    await client.topUp(agent, '$0.1')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 365 * 86_400_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    await payer({ ledger }).client.topUp(agent, '$0.1')
+    expect(await client.balances()).toHaveLength(2)
+    for (const _ of Array(2)) expect(await client.call(url)).toMatchObject({ charged: '10000' })
+    expect(spent()).toBe(100_000n)
+  })
+
+  it('forgets a balance that has ended a day ago, once its seller knows it no more', async () => {
+    const { agent, url } = await liar({
+      covered: ({ headers }) =>
+        headers['x-svc-balance-key'] === 'svc_key_1' ? { status: 402, headers: {} } : counted(),
+    })
+    const { client } = payer()
+    await client.topUp(agent, '$0.1')
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 30 * 3_600_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    await client.topUp(agent, '$0.1')
+    expect(await client.balances()).toHaveLength(2)
+    expect(await client.call(url)).toMatchObject({ charged: '10000' })
+    await vi.waitFor(async () => expect(await client.balances()).toHaveLength(1))
+  })
+
   it('is not sent where the ledger gave the purchase to another process meanwhile', async () => {
     const ledger = memorySpendLedger()
     const { agent, purchases } = await liar()
@@ -246,6 +316,29 @@ describe('a purchase', () => {
     expect([purchases(), spent()]).toEqual([0, 0n])
   })
 })
+
+it('a call that is paid for by itself ends in its own words, also where the ledger of balances is down', async () => {
+  const { url, purchases, paid } = await liar()
+  const ledger = Object.assign(memorySpendLedger(), {
+    balances(change?: object) {
+      if (change) throw new Error('Command timed out')
+      return ''
+    },
+  })
+  const { client } = payer({ ledger, fetchImpl: answersLost })
+  await expect(client.call(url)).rejects.toMatchObject({
+    code: 'network_error',
+    detail: { charged: 'yes', amount: '10000', txId: expect.any(String) },
+  })
+  expect([purchases(), paid().length > 0]).toEqual([0, true])
+})
+
+/** The answers to payments are lost on their way. */
+const answersLost: typeof fetch = async (url, init) => {
+  const answer = await fetch(url, init)
+  if (new Headers(init?.headers).has('payment-signature')) throw new TypeError('fetch failed')
+  return answer
+}
 
 describe('a call on a balance', () => {
   it('says the most that it may cost, its key and its idempotency key, and no payment', async () => {
@@ -345,6 +438,16 @@ describe('a call on a balance', () => {
     expect((await payer({ ledger }).client.call(url)).payment).toMatchObject({ amount: '10000' })
     expect(onBalance()).toHaveLength(1)
     expect(spent()).toBe(110_000n)
+  })
+
+  it('is not paid for again by itself where its balance is used no more, and its key comes again', async () => {
+    const { agent, url } = await liar({ covered: () => counted(10_001, 89_999) })
+    const { client, spent } = payer()
+    await client.topUp(agent, '$0.1')
+    const options = { idempotencyKey: 'one-call-of-the-caller-s-own-making' }
+    for (const _ of [1, 2])
+      expect(await client.call(url, {}, options)).toMatchObject({ charged: '10001', data: { done: true } })
+    expect(spent()).toBe(100_000n)
   })
 
   it.each([

@@ -3,9 +3,10 @@ import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { type ClientOptions, SvcClient } from '../../src/client.js'
+import { decodeHeader, encodeHeader } from '../../src/domain/x402.js'
 import { defineEndpoint, type EndpointDef, type HandlerContext } from '../../src/index.js'
 import { gate } from '../support/gate.js'
-import { open, type Seller } from '../support/seller.js'
+import { ask, challengeIn, open, type Seller } from '../support/seller.js'
 
 const BALANCE = { amounts: ['$1', '$0.02', '$0.05'], period: '1h' }
 
@@ -20,6 +21,10 @@ const priced = (name: string, price: string, more: object = {}) =>
     },
     ...more,
   })
+
+interface Challenge {
+  readonly extensions: { readonly 'svc-balance': { readonly info: { price: unknown } } }
+}
 
 const work = priced('work', '$0.01')
 
@@ -133,6 +138,98 @@ describe('a balance that is held', () => {
     expect(await call({}, 'insists')).toMatchObject({ charged: '10000' })
   })
 
+  describe('of an endpoint that takes nothing else', () => {
+    const insists = priced(
+      'insists',
+      (({ body }: { body: { n?: number } }) => `$0.0${body.n ?? 1}`) as never,
+      { only: 'balance' },
+    )
+
+    it('takes at most the price of the call, and not of the balance that is quoted', async () => {
+      const seller = await shop([insists])
+      const { client, call } = buyer(seller)
+      await client.topUp(seller.url, '$1')
+      const greedy = call({ costs: '$0.011' }, 'insists')
+      await expect(greedy).rejects.toMatchObject({ code: 'call_failed', status: 500 })
+      expect(await call({ n: 3 }, 'insists')).toMatchObject({ charged: '30000', left: '970000' })
+    })
+
+    it('is refused above maxPrice, also where the balance would be below it', async () => {
+      const seller = await shop([insists])
+      const { client, call, spent } = buyer(seller, { maxPrice: '$0.025' })
+      for (let held = 0; held < 2; held++) {
+        await expect(call({ n: 3 }, 'insists')).rejects.toMatchObject({
+          code: 'price_above_max',
+          message: expect.stringContaining('costs $0.03, the limit is $0.025'),
+        })
+        await client.topUp(seller.url, '$0.05')
+      }
+      expect(await call({ n: 2 }, 'insists')).toMatchObject({ charged: '20000' })
+      expect(spent()).toBe(100_000n)
+    })
+
+    it('is never bought by a call alone; the refusal says the price and what to do', async () => {
+      const seller = await shop([insists])
+      const topUp = { below: '$0.01', amount: '$1' }
+      for (const options of [{}, { topUp }]) {
+        const { call, spent } = buyer(seller, options)
+        await expect(call({ n: 3 }, 'insists')).rejects.toMatchObject({
+          code: 'balance_required',
+          status: 402,
+          message: expect.stringMatching(
+            /costs \$0\.03: .*topUp\('http.*', …\), from \$0\.02; nothing was paid/,
+          ),
+        })
+        expect(spent()).toBe(0n)
+      }
+    })
+
+    it('is not called where the quote has no price of the call', async () => {
+      const seller = await shop([insists])
+      const { client, make } = buyer(seller)
+      await client.topUp(seller.url, '$1')
+      const answered = await fetch(`${seller.url}/insists`, { method: 'POST' })
+      const quote = decodeHeader(answered.headers.get('payment-required')!) as never as Challenge
+      for (const price of [undefined, '0', '-1', '1e3', 7]) {
+        quote.extensions['svc-balance'].info.price = price
+        const headers = { 'payment-required': encodeHeader(quote) }
+        const fetchImpl = async () => new Response('{}', { status: 402, headers })
+        const refused = await make({ fetchImpl })
+          .call(`${seller.url}/insists`, {})
+          .catch(error => error)
+        expect(refused).toMatchObject({ code: 'unreadable_quote' })
+      }
+    })
+  })
+
+  it('is what an estimate says: the most that the call may take, or what is missing', async () => {
+    const only = priced('only', '$0.015', { only: 'balance' })
+    const seller = await shop([work, only])
+    const { client, make } = buyer(seller, { maxPrice: '$0.01' })
+    const free = make({})
+    expect(await client.estimate(`${seller.url}/work`, {})).toMatchObject({ usd: 0.01 })
+    expect(await free.estimate(`${seller.url}/only`, {})).toMatchObject({
+      usd: 0.015,
+      refusal: { code: 'balance_required' },
+    })
+    await client.topUp(seller.url, '$0.02')
+    await free.topUp(seller.url, '$0.02')
+    const held = await client.estimate(`${seller.url}/work`, {})
+    expect(held).toMatchObject({ usd: 0.01, onBalance: true })
+    expect(held.refusal).toBeUndefined()
+    expect(await client.estimate(`${seller.url}/only`, {})).toMatchObject({
+      usd: 0.015,
+      refusal: { code: 'price_above_max' },
+    })
+    expect(await free.estimate(`${seller.url}/only`, {})).toMatchObject({ usd: 0.015, onBalance: true })
+    await free.call(`${seller.url}/only`, {})
+    const short = await free.estimate(`${seller.url}/only`, {})
+    expect(short).toMatchObject({ usd: 0.015, refusal: { code: 'balance_required' } })
+    expect(short.onBalance).toBeUndefined()
+    const pays = await free.estimate(`${seller.url}/work`, {})
+    expect([pays.usd, pays.onBalance]).toEqual([0.01, undefined])
+  })
+
   it('is used by fetch and stream, too', async () => {
     const seller = await shop()
     const { client, spent } = buyer(seller)
@@ -145,6 +242,112 @@ describe('a balance that is held', () => {
     expect(stream).toMatchObject({ charged: '10000', left: '30000' })
     await stream.body.cancel()
     expect(spent()).toBe(50_000n)
+  })
+
+  describe('by a stream', () => {
+    const told = defineEndpoint({
+      name: 'told',
+      price: '$0.01',
+      stream: true,
+      async *handler({ body, charge }: HandlerContext) {
+        const { words = 3, breaks, lies } = body as { words?: number; breaks?: boolean; lies?: boolean }
+        for (let word = 1; word <= words; word++) {
+          charge(`$0.00${word}`)
+          yield { word }
+        }
+        if (breaks) throw new Error('the model went away')
+        try {
+          if (lies) charge('$9')
+        } catch {
+          // The stream ends well, and costs nothing.
+        }
+      },
+    })
+    const held = async () => {
+      const seller = await shop([told])
+      const { client } = buyer(seller)
+      await client.topUp(seller.url, '$0.02')
+      const stream = (body: object) => client.stream(`${seller.url}/told`, body)
+      const ended = () => seller.ended.filter(({ path }) => path.includes('serving.measured'))
+      return { seller, client, stream, ended }
+    }
+    const read = async (events: AsyncIterable<{ data: unknown }>) => {
+      const all = []
+      for await (const { data } of events) all.push(data)
+      return all
+    }
+
+    it('costs what its handler said last, which its buyer has at its end', async () => {
+      const { seller, client, stream, ended } = await held()
+      const { events, charged, cost } = await stream({ words: 4 })
+      expect(charged).toBeUndefined()
+      expect(await read(events())).toHaveLength(4)
+      expect(await cost()).toEqual({ charged: '4000', left: '16000' })
+      expect((await cost()).charged).toBe('4000')
+      // Read whole by `call`, its cost is there at once.
+      const whole = await client.call<string>(`${seller.url}/told`, { words: 2 })
+      expect(whole).toMatchObject({ charged: '2000', left: '14000' })
+      expect(whole.data.match(/data:/g)).toHaveLength(2)
+      expect(ended()).toHaveLength(2)
+      const key = { idempotencyKey: 'one-stream-and-its-two-readers-of-32' }
+      const first = await client.call(`${seller.url}/told`, { words: 1 }, key)
+      const again = await client.stream(`${seller.url}/told`, { words: 1 }, key)
+      expect([first.charged, again.charged, (await again.cost()).charged]).toEqual(['1000', '1000', '1000'])
+      expect((await client.balances())[0]!.left).toBe('13000')
+    })
+
+    it('tells the ledger what it cost, for the processes that come after', async () => {
+      const { seller } = await held()
+      const ledger = memorySpendLedger()
+      const { client, make } = buyer(seller, { ledger })
+      await client.topUp(seller.url, '$0.02')
+      const { events, cost } = await client.stream(`${seller.url}/told`, { words: 4 })
+      await read(events())
+      await cost()
+      await expect.poll(async () => (await make({ ledger }).balances())[0]?.left).toBe('16000')
+    })
+
+    it('costs what was said by then where its buyer leaves it, and nothing where it breaks or its seller lies', async () => {
+      const { stream, ended } = await held()
+      const left = await stream({ words: 9 })
+      for await (const _ of left.events()) break
+      expect(Number((await left.cost()).charged)).toBeGreaterThan(0)
+      const broken = await stream({ breaks: true })
+      await expect(read(broken.events())).rejects.toMatchObject({ code: 'stream_broken' })
+      expect(await broken.cost()).toMatchObject({ charged: '0', left: expect.any(String) })
+      const lied = await stream({ lies: true })
+      expect(await read(lied.events())).toHaveLength(3)
+      expect((await lied.cost()).charged).toBe('0')
+      // No question ran a handler.
+      expect(ended()).toHaveLength(3)
+    })
+  })
+
+  it('does not pay for what another process with its ledger paid for by itself; for what failed there it does', async () => {
+    let runs = 0
+    const count = priced('count', '$0.01', {
+      handler: ({ body }: HandlerContext) => {
+        runs++
+        if ((body as { fails?: boolean }).fails && runs < 3)
+          throw Object.assign(new Error('no'), { expose: true, status: 422 })
+        return { runs }
+      },
+    })
+    const seller = await shop([count], { idempotency: {} })
+    const ledger = memorySpendLedger()
+    const { make, spent } = buyer(seller, { ledger })
+    const paid = { idempotencyKey: 'order-17' }
+    const failed = { idempotencyKey: 'order-18' }
+    const ask = (client: SvcClient, body: object, options: object) =>
+      client.call(`${seller.url}/count`, body, options)
+    expect((await ask(make(), {}, paid)).payment).toMatchObject({ amount: '10000' })
+    await expect(ask(make(), { fails: true }, failed)).rejects.toMatchObject({ detail: { charged: 'no' } })
+    await make().topUp(seller.url, '$0.02')
+    const again = await ask(make(), {}, paid)
+    expect([again.data, again.replayed, again.charged]).toEqual([{ runs: 1 }, true, undefined])
+    expect(await ask(make(), { fails: true }, failed)).toMatchObject({ data: { runs: 3 }, charged: '10000' })
+    expect(spent()).toBe(30_000n)
+    expect(await make().balances()).toMatchObject([{ left: '10000' }])
   })
 
   it('costs nothing where the call fails', async () => {
@@ -214,6 +417,24 @@ describe('topUp', () => {
     expect((await make().balances()).map(({ left }) => left)).toHaveLength(2)
   })
 
+  it.each(['$0.2', '$0.20'])(
+    'knows %s by either spelling, as its seller, its quote and its limits do',
+    async spelt => {
+      const about = { balance: { amounts: [spelt], period: '1h' } }
+      for (const asked of ['$0.2', '$0.20', '0.2']) {
+        const seller = await open([work], { about })
+        const limits = { maxPerDay: asked, topUp: { below: asked, amount: asked } }
+        const { client, spent } = buyer(seller, limits)
+        expect(await client.topUp(seller.url, asked)).toMatchObject({ left: '200000', usd: 0.2 })
+        expect(spent()).toBe(200_000n)
+        const body = { amount: asked }
+        const quoted = await ask(`${seller.url}/balance`, { body })
+        if (asked.startsWith('$')) expect(challengeIn(quoted).accepts[0]).toMatchObject({ amount: '200000' })
+        else expect(quoted.status).toBe(400)
+      }
+    },
+  )
+
   it('refuses an amount that the agent does not sell; nothing is paid', async () => {
     const seller = await shop()
     const { client, spent } = buyer(seller)
@@ -234,6 +455,30 @@ describe('processes that share a ledger', () => {
     expect(await other.balances()).toMatchObject([{ agent: seller.url, left: '50000' }])
     expect(await other.call(`${seller.url}/work`, {})).toMatchObject({ charged: '10000', left: '40000' })
     expect(spent()).toBe(50_000n)
+  })
+
+  it('a purchase whose balance the ledger does not take is finished by the next, and paid once', async () => {
+    const seller = await shop()
+    const kept = memorySpendLedger()
+    let isDown = true
+    const ledger = Object.assign(memorySpendLedger(), {
+      async balances(change?: { before: string; after: string }) {
+        if (isDown && change?.after.includes('"left"')) {
+          isDown = false
+          throw new Error('Command timed out')
+        }
+        return kept.balances!(change)
+      },
+    })
+    const { client, spent } = buyer(seller, { ledger })
+    await expect(client.topUp(seller.url, '$0.02')).rejects.toMatchObject({
+      code: 'reservation_lost',
+      detail: { charged: 'yes', amount: '20000', txId: expect.any(String) },
+    })
+    expect([isDown, spent()]).toEqual([false, 20_000n])
+    expect(await client.topUp(seller.url, '$0.02')).toMatchObject({ left: '20000' })
+    expect(spent()).toBe(20_000n)
+    expect(await client.call(`${seller.url}/work`, {})).toMatchObject({ charged: '10000', left: '10000' })
   })
 
   it('a purchase whose process died between signing and answer is finished by the next, and paid once', async () => {

@@ -173,7 +173,7 @@ describe('an answer was lost:', () => {
   })
 
   it('patience ends, and the money stays counted', async () => {
-    const { client } = market.payer({ timeoutMs: 200 })
+    const { client } = market.payer({ timeoutMs: 500 })
     const seller = await market.seller(paidSteps(cut, naming(409, 'payment_in_use')))
     await expect(client.call(seller.url, {})).rejects.toMatchObject({
       code: 'call_failed',
@@ -184,7 +184,7 @@ describe('an answer was lost:', () => {
   })
 
   it('a seller that says nothing is given up on, and the money stays counted', async () => {
-    const { client } = market.payer({ timeoutMs: 60, retry: false })
+    const { client } = market.payer({ timeoutMs: 500, retry: false })
     const seller = await market.seller(paidSteps(() => 'silence'))
     await expect(client.call(seller.url, {})).rejects.toMatchObject({
       code: 'network_error',

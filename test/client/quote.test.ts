@@ -84,12 +84,14 @@ describe('a quote', () => {
   it('is not estimated as refused where the limits cannot be read', async () => {
     const down = new Error('the ledger is down')
     const limits = { refusalOf: () => Promise.reject(down) }
-    const estimated = estimateOf({ url: asked, method: 'POST', headers: {} }, quoted(challenge([entry()])), {
+    const settings = {
       network: TESTNET,
       strictResource: false,
       limits,
-    })
-    await expect(estimated).rejects.toBe(down)
+      balances: { quoted: () => undefined },
+    }
+    const request = { url: asked, method: 'POST', headers: {} }
+    await expect(estimateOf(request, challenge([entry()]), settings as never)).rejects.toBe(down)
   })
 
   it('that offers no way to pay says so', () => {

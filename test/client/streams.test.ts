@@ -151,7 +151,7 @@ describe('a stream that is not whole', () => {
   it('because its seller falls silent says so', async () => {
     const { source } = paused()
     const { client, url, seller } = await buying(source)
-    const { events } = await client.stream(url, {}, { idleTimeoutMs: 200 })
+    const { events } = await client.stream(url, {}, { idleTimeoutMs: 500 })
     await expect(all(events())).rejects.toMatchObject({ code: 'stream_broken' })
     await endedPaid(seller).toMatchObject({ streamBroken: true })
   })

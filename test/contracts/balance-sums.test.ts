@@ -66,7 +66,10 @@ it.each<readonly [string, () => readonly UnitsChargeStore[]]>([
     const perSecond = Math.round((1_000 * CALLS) / (performance.now() - sinceMs))
     console.log(`${name}: ${JSON.stringify(seen)}, ${perSecond} calls a second`)
     const left = SOLD - seen.charged
-    expect(await first.look(SLOT)).toMatchObject({ unused: left, free: left })
+    const claim = { name: 'asking', bodyHash: 'body' }
+    const asking = { slot: SLOT, token: 'asking', claim, hasUnits: true, take: Number.MAX_SAFE_INTEGER }
+    const units = { verdict: 'short', unused: left, free: left }
+    expect(await first.open({ ...asking, leaseMs: 1 })).toEqual({ verdict: 'opened', units })
     expect(left).toBeGreaterThanOrEqual(0)
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
     expect(begun).toBe(CALLS)

@@ -1,7 +1,6 @@
 /** What the spend ledger on Redis keeps, for how long, and how much of it at most. */
 import { expect } from 'vitest'
-import { OPEN_MAX } from '../../src/adapters/redis/lua/spend-ledger.js'
-import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
+import { OPEN_MAX, redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
 import type { SpendPayment } from '../../src/ports/spend-ledger.js'
 import type { TestRunner } from '../../src/testing.js'
 import type { VirtualRedis } from '../support/redis-virtual.js'

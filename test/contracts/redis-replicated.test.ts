@@ -77,6 +77,11 @@ describe('with a replica that follows', () => {
       expect(await waiting.charges.count!(counted)).toEqual({ verdict: 'closed', unused: 7 })
       expect(await changes()).toBeGreaterThan(before)
     }
+    // So is asking for its answer.
+    const before = await changes()
+    const again = { ...taking, token: 'again', take: 4 }
+    expect(await waiting.charges.open(again)).toMatchObject({ verdict: 'notKept' })
+    expect(await changes()).toBeGreaterThan(before)
   })
 
   it('sells a window that another process has stored by a write, because WAIT may wait for writes alone', async () => {
@@ -152,6 +157,24 @@ describe('with a replica that receives nothing', () => {
     expect(again.verdict).toBe('orphaned')
   })
 
+  it('shows no answer that a balance has paid for where a failover may forget the count', async () => {
+    const [waiting, heedless] = [stores(1), stores(0)]
+    await heedless.charges.sell!({ slot: 'counted', units: 10, expiresAtMs: Date.now() + 60_000 })
+    const hold = { ...call(), slot: 'counted', payment: undefined, hasUnits: true }
+    await heedless.charges.open({ ...hold, take: 4 })
+    const counted = {
+      ...hold,
+      how: 'complete',
+      charge: 3,
+      retentionMs: LEASE_MS,
+      answer: bytes('a'),
+    } as const
+    await heedless.charges.count!(counted)
+    const again = { ...hold, token: 'again' }
+    await expect(waiting.charges.open(again)).rejects.toThrow(LACKING)
+    expect(await heedless.charges.open(again)).toMatchObject({ verdict: 'replayable' })
+  })
+
   it('warns that it has none', async () => {
     const lacking = expect.stringContaining('connected_slaves 0, and waitReplicas is 1')
     expect(await stores(1).health()).toMatchObject({ warnings: [lacking] })
@@ -181,7 +204,7 @@ describe('by Sentinel', () => {
     await expect.poll(opened).toBe('inProgress')
     expect(await waiting.charges.close({ ...hold, how: 'complete', retentionMs: LEASE_MS })).toBe('closed')
     await expect.poll(opened).toBe('replayable')
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('asked of what cannot wait', () => {

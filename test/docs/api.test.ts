@@ -1,10 +1,11 @@
-/** The pages under docs/api are what the comments in the source say, and leave nothing out. */
+/** The pages under docs/api are what the comments in the source say, and leave nothing out; docs/commands.md is what `--help` says. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { commandsPage } from '../../build/commands.mjs'
 import { ROOT } from '../cli/project-folder.js'
 
 const run = promisify(execFile)
@@ -29,6 +30,12 @@ it('every exported name has a comment, every type in a signature is exported, ev
 
 it('the pages are current: npm run docs', () => {
   expect(committed).toEqual(pagesIn(out))
+})
+
+it('the page of commands is current: npm run docs', async () => {
+  const page = readFileSync(join(ROOT, 'docs/commands.md'), 'utf8')
+  expect(page).toContain('\n## svc wallet optin\n')
+  expect(page).toBe(await commandsPage())
 })
 
 it('every door has a page, and every page a door', () => {

@@ -191,13 +191,9 @@ describe('commands', () => {
     })
   }
 
-  it('are all in the guide of the command line, with its exit codes', async () => {
+  it('have their exit codes in the guide of the command line', async () => {
     const { stdout } = await svc(['--help'])
     const guide = readFileSync(join(ROOT, 'docs/guides/cli.md'), 'utf8')
-    const commands = [...stdout.matchAll(/^ {2}([a-z]+) .*$/gm)].map(([, name]) => name!)
-    expect(commands).toContain('doctor')
-    for (const command of commands.filter(name => name !== 'help'))
-      expect(guide).toContain(`\`svc ${command}`)
     const codes = [...stdout.matchAll(/^ {2}(\d) {2}/gm)].map(([, code]) => code!)
     expect(codes).toContain('2')
     for (const code of codes) expect(guide).toContain(`\n| ${code} |`)

@@ -44,7 +44,7 @@ declare module 'cloudflare:workers' {
 /** What a reader has beside what the package brings: a test runner, the libraries of schemas, the apps that host an agent. */
 export const TYPED_PACKAGES = [
   ...['vitest', 'zod', 'valibot', 'arktype'],
-  ...['hono', '@hono/node-server', 'fastify', '@koa/router'],
+  ...['hono', '@hono/node-server', 'fastify', '@koa/router', 'axios'],
 ] as const
 
 /** What a reader calls other agents with: each name, and the folder that has it here. */

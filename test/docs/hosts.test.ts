@@ -101,6 +101,13 @@ describe.each(GUIDES)('the guide of $name', ({ name, runtime, prefix, run = [], 
       await expectSold(sandbox, `http://127.0.0.1:${port}${prefix}/shout`)
       const unknown = await fetch(`http://127.0.0.1:${port}/elsewhere`)
       expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining(notFound)])
+      if (name.endsWith('-gate'))
+        for (const [path, status] of [
+          ['/health', 404],
+          ['/metrics', 404],
+          ['/_svc/health', 200],
+        ] as const)
+          expect([path, (await fetch(`http://127.0.0.1:${port}${path}`)).status]).toEqual([path, status])
       child.kill('SIGTERM')
       expect(await heard.ended).toBe(0)
     } finally {

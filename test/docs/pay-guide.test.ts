@@ -19,7 +19,7 @@ beforeAll(() => {
   mkdirSync(join(project, 'node_modules/@svc'), { recursive: true })
   mkdirSync(join(project, 'node_modules/@anthropic-ai'))
   symlinkSync(ROOT, join(project, 'node_modules/@svc/sdk'))
-  for (const name of ['openai', '@anthropic-ai/sdk'])
+  for (const name of ['axios', 'openai', '@anthropic-ai/sdk'])
     symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name))
 })
 afterAll(() => rmSync(project, { recursive: true, force: true }))
@@ -62,6 +62,7 @@ const shown = [
   ['a request', 'response.payment', count, '', '200 { words: 3 } 0.01\n'],
   ['OpenAI’s client', "from 'openai'", completions, '/v1/chat', 'They sing.'],
   ['Anthropic’s client', 'anthropic-ai', messages, '/v1', 'They sing.'],
+  ['axios', "from 'axios'", count, '', '200 { words: 3 }\n'],
   ['a loop of tools', 'count_words', count, '', 'The tool says {"words":5}\nspent $0.01\n'],
 ] as const
 

@@ -37,6 +37,22 @@ it('has no link that leads nowhere, and none to a file of Markdown', () => {
   expect(dead).toEqual([])
 })
 
+it('has each heading that its documents link to, and the page of each exported name', () => {
+  const documents = pages().filter(page => page.startsWith('documents'))
+  const links = documents.flatMap(page =>
+    [...readFileSync(join(folder, page), 'utf8').matchAll(/href="([^":#?]*)#([^"]+)"/g)].map(
+      ([, to, id]) => ({ page, to: to === '' ? page : join(dirname(page), decodeURI(to!)), id: id! }),
+    ),
+  )
+  const missing = links.filter(
+    ({ to, id }) => !readFileSync(join(folder, to), 'utf8').includes(`id="${decodeURI(id)}"`),
+  )
+  expect(links.length).toBeGreaterThan(100)
+  expect(missing).toEqual([])
+  const options = readFileSync(join(folder, 'documents/Storage.html'), 'utf8')
+  expect(options).toContain('href="../interfaces/redis.RedisStoresOptions.html"')
+})
+
 it('shows each page under its kind, and finds a code of an error', async () => {
   const browser = closing(await openBrowser())
   const url = await listen(
@@ -61,7 +77,17 @@ it('shows each page under its kind, and finds a code of an error', async () => {
   await page.locator('#tsd-search-trigger').click()
   await page.waitForLoadState('networkidle')
   await page.locator('#tsd-search-input').fill('body_already_read')
-  await page.locator('#tsd-search-results li').getByText('Errors', { exact: true }).first().click()
+  await page.locator('#tsd-search-results li').getByText('Error codes', { exact: true }).first().click()
   await page.getByRole('heading', { name: 'Requests that reach no endpoint' }).waitFor()
-  expect(await page.locator('h1').first().innerText()).toBe('Errors')
+  expect(await page.locator('h1').first().innerText()).toBe('Error codes')
+
+  // Its tables, the widest of all, stay in their column beside the list of headings, and on a phone.
+  const rightsOf = (place: string) =>
+    page.locator(place).evaluateAll(found => found.map(each => each.getBoundingClientRect().right))
+  const [column] = await rightsOf('.col-content')
+  const tables = await rightsOf('.col-content table')
+  expect(tables.length).toBeGreaterThan(5)
+  expect(Math.max(...tables)).toBeLessThanOrEqual(column!)
+  await page.setViewportSize({ width: 390, height: 800 })
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
 })

@@ -23,19 +23,19 @@ describe('recent bookings', () => {
     ['settled, then found', [settled, found, replayed, settled]],
     ['found, then settled', [doubtful, found, settled, notKept]],
   ])('book a payment once: %s', (_, runs) => {
-    const bookings = recentBookings()
-    expect(runs.filter(run => bookings.books(run))).toEqual([runs.find(reportsCharge)])
+    const books = recentBookings()
+    expect(runs.filter(run => books(run))).toEqual([runs.find(reportsCharge)])
   })
 
   it('book each payment that cannot be read: there is nothing to compare by', () => {
-    const bookings = recentBookings()
+    const books = recentBookings()
     const unread = { ...settled, txId: undefined }
-    expect([unread, unread].map(run => bookings.books(run))).toEqual([true, true])
+    expect([unread, unread].map(run => books(run))).toEqual([true, true])
   })
 
   it('remember the latest ones, and no more than twice as many', () => {
-    const bookings = recentBookings(10)
-    const of = (number: number) => bookings.books({ ...settled, txId: String(number) })
+    const books = recentBookings(10)
+    const of = (number: number) => books({ ...settled, txId: String(number) })
     for (let number = 0; number < 25; number++) expect(of(number)).toBe(true)
     for (let number = 15; number < 25; number++) expect(of(number)).toBe(false)
     expect(of(0)).toBe(true)

@@ -60,7 +60,7 @@ describe('numbers of a text', () => {
     for (const [how, text] of Object.entries(texts)) {
       const startedMs = performance.now()
       read(text)
-      expect(performance.now() - startedMs, how).toBeLessThan(500)
+      expect(performance.now() - startedMs, how).toBeLessThan(5_000)
     }
   })
 

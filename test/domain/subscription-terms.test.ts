@@ -1,8 +1,9 @@
 /** What a window is sold for, and what is said of it. */
 import { describe, expect, it } from 'vitest'
 import { toolOf } from '../../src/adapters/mcp/tools-of-endpoints.js'
-import { subscriptionTold, windowShown } from '../../src/domain/subscription-terms.js'
+import { windowShown } from '../../src/domain/subscription-terms.js'
 import { defineAgent, defineEndpoint, manifest, SvcError } from '../../src/index.js'
+import { endTold } from '../../src/ports/charge.js'
 
 const selling = (subscription: unknown) =>
   defineEndpoint({ name: 'window', subscription: subscription as never, handler: () => 1 })
@@ -77,5 +78,5 @@ describe('an agent is told', () => {
     ['the key and the end of a window that was sold', { subscription }, sold],
     ['its calls, where they are counted', { subscription, callsLeft: 0 }, { ...sold, remaining: 0 }],
     ['what is left, in the window', { callsLeft: 7 }, { remaining: 7 }],
-  ])('%s', (_, outcome, told) => expect(subscriptionTold(outcome)).toEqual(told))
+  ])('%s', (_, outcome, told) => expect(endTold(outcome).subscription).toEqual(told))
 })

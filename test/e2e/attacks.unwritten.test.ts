@@ -246,10 +246,7 @@ describe('an answer that cannot be written', () => {
       registry: undefined,
       logger,
     })
-    const freeRoutes = [
-      transportRoute('/a2a', 'POST', a2a, shared),
-      transportRoute('/mcp', 'POST', mcp, shared),
-    ]
+    const freeRoutes = [transportRoute('/a2a', a2a, shared), transportRoute('/mcp', mcp, shared)]
     return { ...shared, charge, endpoints: agent.endpoints, freeRoutes, cors: true }
   }
 

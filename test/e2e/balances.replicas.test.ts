@@ -21,9 +21,9 @@ function metered() {
     price: '$0.01',
     handler({ body, charge }: HandlerContext) {
       runs++
-      const { costs } = (body ?? {}) as { costs?: string }
+      const { costs, says } = (body ?? {}) as { costs?: string; says?: string }
       if (costs) charge(costs)
-      return { runs }
+      return { runs, says }
     },
   })
   return { endpoint, runs: () => runs }
@@ -78,7 +78,7 @@ describe('replicas on one Redis', () => {
   })
 
   it('have back what a killed process had reserved, after its lease', async () => {
-    const timeouts = { advanced: { timeouts: { leaseMs: 300 } } }
+    const timeouts = { advanced: { timeouts: { leaseMs: 2_000 } } }
     const stores = closing(redisStores(redis.url))
     const seller = closing(await openSeller([metered().endpoint], { stores, about, ...timeouts }))
     const { call } = await bought(seller)
@@ -99,7 +99,8 @@ describe('replicas on one Redis', () => {
 describe('every door', () => {
   it.each(Object.entries(EVERY_DOOR))('%s sells a balance, takes from it, and replays', async (_, door) => {
     const { endpoint, runs } = metered()
-    const seller = await open([endpoint], { about })
+    const dear = defineEndpoint({ name: 'dear', price: '$0.06', handler: () => 1 })
+    const seller = await open([endpoint, dear], { about, idempotency: { maxAnswerBytes: 1_500 } })
     const input = { amount: '$0.05' }
     const payment = await signFor(seller, `${seller.url}/balance`, { body: input })
     const sale = await door(seller.url, { skill: 'balance', input, headers: payment })
@@ -119,7 +120,18 @@ describe('every door', () => {
     })
     const limited = { ...headers, 'idempotency-key': newKey(), 'x-svc-max-charge': '9999' }
     expect(await door(seller.url, { ...asked, headers: limited })).toMatchObject({ code: 'payment_required' })
-    expect(runs()).toBe(1)
+    const large = { ...asked, input: { costs: '$0.003', says: 'x'.repeat(2_000) } }
+    const unkept = { ...large, headers: { ...headers, 'idempotency-key': newKey() } }
+    expect(await door(seller.url, unkept)).toMatchObject({ code: 'ok', balance: { charged: '3000' } })
+    expect(await door(seller.url, unkept)).toMatchObject({
+      code: 'answer_not_kept',
+      balance: { charged: '3000' },
+    })
+    expect(runs()).toBe(2)
+    expect(await door(seller.url, { ...asked, skill: 'dear' })).toMatchObject({
+      code: 'payment_required',
+      balance: { left: '45000' },
+    })
     expect(received(seller)).toBe(50_000n)
   })
 })

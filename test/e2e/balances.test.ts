@@ -267,6 +267,7 @@ describe('a balance', () => {
     const quote = challengeIn(await ask(`${seller.url}/only`, { body: {} }))
     expect(quote.resource.url).toBe(`${seller.url}/balance`)
     expect(quote.accepts[0]!.amount).toBe('20000')
+    expect(quote.extensions?.['svc-balance']).toMatchObject({ info: { only: true, price: '10000' } })
     const before = received(seller)
     const paid = await pay(seller, `${seller.url}/only`, { body: {} })
     expect([paid.status, challengeIn(paid).error]).toEqual([
@@ -275,6 +276,25 @@ describe('a balance', () => {
     ])
     expect(received(seller)).toBe(before)
     expect((await call({ at: 'only' })).status).toBe(200)
+  })
+
+  it('is quoted beside the price of the call, where it is all that an endpoint takes', async () => {
+    const price = ({ body }: { body: unknown }) => `$0.00${(body as { n?: number }).n ?? 1}`
+    const grow = defineEndpoint({ name: 'grow', price, only: 'balance', handler: () => 1 })
+    const free = defineEndpoint({ name: 'free', price: '$0.01', handler: () => 1 })
+    const seller = await opened([grow, free])
+    const { call } = await bought(seller)
+    const offered = (answer: Response) => {
+      const { accepts, extensions } = challengeIn(answer)
+      const { info } = extensions!['svc-balance'] as { info: { price?: string } }
+      return [[...new Set(accepts.map(({ amount }) => amount))], info.price]
+    }
+    expect(offered(await ask(`${seller.url}/grow`, { body: { n: 7 } }))).toEqual([['20000'], '7000'])
+    expect(offered(await ask(`${seller.url}/grow`))).toEqual([['20000'], '1000'])
+    const refused = await call({ at: 'grow', body: { n: 3 }, headers: { 'x-svc-max-charge': '2999' } })
+    expect(offered(refused)).toEqual([['20000'], '3000'])
+    expect(refused.headers.get('vary')).toMatch(/X-SVC-BALANCE-KEY/)
+    expect(offered(await ask(`${seller.url}/free`, { body: {} }))).toEqual([['10000'], undefined])
   })
 
   it('takes the price that a function gives for the input', async () => {
@@ -367,11 +387,14 @@ describe('a stream on a balance', () => {
     await expect(broken.text()).rejects.toThrow()
     await expect.poll(async () => left(await call({ body: { costs: '$0' } }))).toBe(20_000)
     const hangUp = new AbortController()
-    const cut = await call({ at: 'stream', body: { does: 'wait' }, signal: hangUp.signal })
+    const headers = { 'idempotency-key': newKey() }
+    const cut = await call({ at: 'stream', headers, body: { does: 'wait' }, signal: hangUp.signal })
     await door.entered()
     hangUp.abort()
     await expect(cut.text()).rejects.toThrow()
     await expect.poll(async () => left(await call({ body: { costs: '$0' } }))).toBe(16_000)
+    const again = await call({ at: 'stream', headers, body: { does: 'wait' } })
+    expect([again.status, await codeOf(again), charged(again)]).toEqual([409, 'answer_not_kept', 4_000])
   })
 })
 

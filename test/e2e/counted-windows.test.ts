@@ -60,6 +60,24 @@ async function bought(seller: Seller) {
   return { sale, key, call }
 }
 
+describe.each([undefined, 3])('a window with a count of %s calls', count => {
+  it('has one public name in the records of the call that bought it and of those in it, which is no key', async () => {
+    const seller = await open([counted(count).endpoint])
+    for (let windows = 0; windows < 2; windows++) {
+      const { call } = await bought(seller)
+      expect((await call()).status).toBe(200)
+    }
+    const named = (isQuoted: boolean) =>
+      seller.ended.filter(({ final }) => (final === 'quoted') === isQuoted).map(({ window }) => window)
+    expect(named(true)).toContain(undefined)
+    expect(named(true).filter(Boolean)).toEqual([])
+    const names = named(false)
+    expect(names).toEqual([names[0], names[0], names[2], names[2]])
+    expect(names[0]).not.toBe(names[2])
+    expect(names[0]).toMatch(/^[\w-]{43,64}$/)
+  })
+})
+
 describe('a window with a count of calls', () => {
   it('ends with its last call, and is bought again', async () => {
     const { endpoint, runs } = counted(3)

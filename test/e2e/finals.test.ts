@@ -377,7 +377,7 @@ const CASES = {
 
   async shuttingDown() {
     const { endpoint, entered, open: letGo } = gated()
-    const seller = await open([endpoint])
+    const seller = await open([endpoint], { shutdownTimeoutMs: 20_000 })
     const first = pay(seller, `${seller.url}/slow`)
     await entered()
     const closing = seller.server.shutdown('deploy')

@@ -66,7 +66,7 @@ function respelt(payment: PaymentHeader, network: string): PaymentHeader {
 }
 
 /** A report of a call without what differs between any two calls. */
-function told({ id, traceId, txId, startedMs, ms, timingsMs, windowEndsMs, ...rest }: EndedCall) {
+function told({ id, traceId, txId, startedMs, ms, timingsMs, window, windowEndsMs, ...rest }: EndedCall) {
   return rest
 }
 

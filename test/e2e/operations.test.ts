@@ -246,7 +246,7 @@ describe('health', () => {
     }
     const ask = namedChecks(
       { hanging, quick: () => true },
-      { timeoutMs: 20, logger: silentLogger, clock: systemClock },
+      { timeoutMs: 100, logger: silentLogger, clock: systemClock },
     )
     const timedOut: Record<string, CheckResult> = { hanging: 'timed_out', quick: 'ok' }
     expect(await Promise.all([ask(), ask()])).toEqual([timedOut, timedOut])

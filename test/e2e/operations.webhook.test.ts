@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
-import { settlementWebhook, type WebhookLimits } from '../../src/audit/webhook/settlement-webhook.js'
+import { settlementWebhook } from '../../src/audit/webhook/settlement-webhook.js'
 import { defineAgent, defineEndpoint, type EndedCall, serve } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { closing } from '../support/closing.js'
@@ -82,7 +82,7 @@ const settled = (id: string): EndedCall => ({
   asset: '10458941',
 })
 
-function sender(url: string, limits: WebhookLimits = {}) {
+function sender(url: string, limits: Parameters<typeof settlementWebhook>[3] = {}) {
   const errors: Record<string, unknown>[] = []
   const silent = () => {}
   const error = (fields: object) => void errors.push(fields as Record<string, unknown>)
@@ -241,7 +241,7 @@ describe('a message', () => {
 
   it('has a bounded time for each attempt', async () => {
     const slow = await receiver(hang, answer(200))
-    const { webhook, errors } = sender(slow.url, { timeoutMs: 50 })
+    const { webhook, errors } = sender(slow.url, { timeoutMs: 500 })
     webhook.ended(settled('1'))
     await webhook.close(10_000)
     expect(slow.received).toHaveLength(2)
@@ -251,7 +251,7 @@ describe('a message', () => {
   it('bounds the time of an answer’s body too: eight that never end do not keep a ninth message waiting', async () => {
     const endless: Reply = response => void response.writeHead(200).write('x')
     const slow = await receiver(...Array.from({ length: 8 }, () => endless), answer(200))
-    const { webhook, errors } = sender(slow.url, { timeoutMs: 200 })
+    const { webhook, errors } = sender(slow.url, { timeoutMs: 500 })
     for (let id = 1; id <= 9; id++) webhook.ended(settled(String(id)))
     await slow.times(9)
     expect(errors).toEqual([])

@@ -16,11 +16,13 @@ import {
 } from '../support/ownership.js'
 import { proving } from '../support/payer-proof.js'
 import { begun, paying, send } from '../support/payment-tasks.js'
-import { signFor } from '../support/seller.js'
+import { ask, open, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
 const INPUT = { text: 'mine' }
 
+const codeOf = async (response: Response) =>
+  ((await response.json()) as { error: { code: string } }).error.code
 const world = ownershipWorld()
 const ran: string[] = []
 
@@ -157,4 +159,87 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
     })
     expect([ran, earned()]).toEqual([['weather'], PRICE])
   })
+})
+
+describe.each([
+  ['two agents', 'other', '127.0.0.1'],
+  ['one agent, served twice', 'one', '127.0.0.1'],
+  ['one agent, whose node has two names', 'one', 'localhost'],
+])('of one process, given no store: %s', (_, handle, node) => {
+  it('take one payment once', async () => {
+    const door = gate()
+    const sold = (handle: string, host: string) =>
+      world.open(
+        [
+          defineEndpoint({
+            name: 'work',
+            price: '$0.01',
+            async handler() {
+              door.enter()
+              await door.opened
+              return handle
+            },
+          }),
+        ],
+        {
+          about: { handle },
+          advanced: { clock: undefined },
+          algodUrl: world.sandbox.algodUrl.replace('127.0.0.1', host),
+        },
+      )
+    const [one, other] = [await sold('one', '127.0.0.1'), await sold(handle, node)]
+    const before = world.received()
+    const headers = await signFor(one, `${one.url}/work`, { account: world.payer().label, body: INPUT })
+    const first = sentTo(one.url)
+    await door.entered()
+    const second = await sentTo(other.url)
+    door.open()
+    expect([(await first).status, second.status, await codeOf(second)]).toEqual([200, 409, 'payment_in_use'])
+    const third = await sentTo(other.url)
+    expect([third.status, await codeOf(third)]).toEqual([409, 'payment_spent'])
+    expect(world.received() - before).toBe(PRICE)
+
+    function sentTo(url: string) {
+      return ask(`${url}/work`, { body: INPUT, headers })
+    }
+  })
+})
+
+it('a window that one server of an agent sold opens at the other, and its calls are counted once', async () => {
+  let runs = 0
+  const feed = defineEndpoint({
+    name: 'feed',
+    subscription: { price: '$0.01', period: '1h', calls: 3 },
+    handler: () => ({ run: ++runs }),
+  })
+  const sold = () => world.open([feed], { about: { handle: 'twice' }, advanced: { clock: undefined } })
+  const [one, other] = [await sold(), await sold()]
+  const paid = await signFor(one, `${one.url}/feed`, { account: world.payer().label, body: INPUT })
+  const bought = await ask(`${one.url}/feed`, { body: INPUT, headers: paid })
+  const headers = { 'x-svc-subscription': bought.headers.get('x-svc-subscription')! }
+  const statuses = []
+  for (const { url } of [other, one, other])
+    statuses.push((await ask(`${url}/feed`, { body: INPUT, headers })).status)
+  expect([bought.status, statuses, runs]).toEqual([200, [200, 200, 402], 3])
+})
+
+it('of one address on two sandboxes have nothing in common: their chains are two', async () => {
+  let runs = 0
+  const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ++runs })
+  const sold = (handle: string) =>
+    open([work], { idempotency: {}, about: { handle }, advanced: { clock: undefined } })
+  // It stays, and would keep the memory of the others of its address.
+  const other = await sold('other')
+  for (let time = 0; time < 2; time++) {
+    const seller = await sold('one')
+    expect(seller.sandbox.seller.address).toBe(other.sandbox.seller.address)
+    const paid = await signFor(seller, `${seller.url}/work`, { body: INPUT })
+    const answer = await ask(`${seller.url}/work`, {
+      body: INPUT,
+      headers: { ...paid, 'idempotency-key': 'k' },
+    })
+    expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, null])
+    await seller.server.shutdown('test over')
+  }
+  expect(runs).toBe(2)
 })

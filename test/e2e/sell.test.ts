@@ -1,13 +1,16 @@
 /** Servers that run already, sold by route: prices, what is free, attacks on what stands between, and terms that change at work. */
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Sandbox, startSandbox } from '../../src/sandbox.js'
-import { type Sold, sell, type Terms } from '../../src/sell.js'
+import type { Sandbox } from '../../src/sandbox.js'
+import type { Sold, Terms } from '../../src/sell.js'
+import { closing } from '../support/closing.js'
 import { gate } from '../support/gate.js'
 import { rawRequest, sendRaw } from '../support/raw-http.js'
-import { http, OK, type RawUpstream, rawUpstream } from '../support/raw-upstream.js'
+import { http, OK, type RawUpstream } from '../support/raw-upstream.js'
 import { ask, challengeIn, pay, signFor } from '../support/seller.js'
+import { soldUpstream } from '../support/sold-upstream.js'
 
 const ROUTES = [
   { route: 'GET /*', price: '$0.001' },
@@ -25,37 +28,12 @@ let upstream: RawUpstream
 let server: Sold
 let url: string
 let terms: Terms
+let close: () => Promise<void>
 beforeAll(async () => {
-  ;[sandbox, upstream] = await Promise.all([startSandbox(), rawUpstream()])
-  terms = {
-    name: 'Sold',
-    handle: 'test-agent',
-    description: 'Sold.',
-    payTo: sandbox.seller.address,
-    network: 'testnet',
-    upstream: upstream.url,
-    routes: ROUTES,
-  }
-  const { facilitatorUrl, algodUrl } = sandbox
-  server = sell(terms, {
-    port: 0,
-    host: '127.0.0.1',
-    facilitatorUrl,
-    algodUrl,
-    idempotency: { onLostResponse: 'replay' },
-    handleSignals: false,
-    onReady() {},
-    onShutdown() {},
-  })
-  await once(server, 'listening')
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const options = { idempotency: { onLostResponse: 'replay' } } as const
+  ;({ sandbox, upstream, server, url, terms, close } = await soldUpstream({ routes: ROUTES }, options))
 })
-afterAll(async () => {
-  server.closeAllConnections()
-  await server.shutdown('test over')
-  await upstream.close()
-  await sandbox.close()
-})
+afterAll(() => close())
 beforeEach(() => {
   upstream.received.length = 0
   upstream.answer = OK
@@ -128,6 +106,49 @@ describe('the most specific route of a request', () => {
     expect(upstream.received.at(-1)!.body).toHaveLength(2_000_000)
   })
 
+  it('that is free has the preflight and the readers of its own server; where one is sold, ours answers', async () => {
+    const origin = { origin: 'https://page.example', 'access-control-request-method': 'GET' }
+    upstream.answer = socket =>
+      socket.write(http('200 OK', ['Access-Control-Allow-Origin: https://page.example'], 'the answer'))
+    for (const method of ['OPTIONS', 'GET'] as const) {
+      const own = await ask(`${url}/health`, { method, headers: origin })
+      expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([
+        200,
+        'https://page.example',
+      ])
+      await own.text()
+    }
+    expect(lines()).toEqual(['OPTIONS /health HTTP/1.1', 'GET /health HTTP/1.1'])
+    const ours = await ask(`${url}/public/report`, { method: 'OPTIONS', headers: origin })
+    expect([ours.status, ours.headers.get('access-control-allow-origin')]).toEqual([204, '*'])
+    expect(lines()).toHaveLength(2)
+  })
+
+  it.each(['/public/report', '/reports/7', '/public/Report', '/public/report/'])(
+    'HEAD %s does not run what a GET is paid for',
+    async path => {
+      expect((await ask(url + path, { method: 'HEAD' })).status).toBeGreaterThanOrEqual(400)
+      expect(lines()).toEqual([])
+    },
+  )
+
+  it('that is free and HEAD has no length that its server did not say', async () => {
+    upstream.answer = socket => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n')
+    const { head } = await sendRaw(url, rawRequest('HEAD', '/health'))
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK/)
+    expect(head).not.toMatch(/content-length: 0/i)
+  })
+
+  it('that is free passes an answer that comes before its server has read the body', async () => {
+    const early = await early413()
+    const free = { route: 'PUT /early', free: true, upstream: early.url } as const
+    server.reload({ ...terms, routes: [...ROUTES, free] })
+    const answer = await ask(`${url}/early`, { method: 'PUT', body: Buffer.alloc(8_000_000) })
+    expect([answer.status, await answer.text()]).toEqual([413, 'too much'])
+    server.reload(terms)
+    early.close()
+  })
+
   it('leaves the agent its own free routes', async () => {
     expect(await (await ask(`${url}/.well-known/svc.json`, { method: 'GET' })).json()).toMatchObject({
       name: 'Sold',
@@ -136,6 +157,20 @@ describe('the most specific route of a request', () => {
     expect(lines()).toEqual([])
   })
 })
+
+/** Answers at the head of a request, reads no more of it, and closes. */
+async function early413() {
+  const listening = createServer(socket => {
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      socket.pause()
+      socket.end(http('413 Content Too Large', ['Connection: close'], 'too much'))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(listening, 'listening')
+  const { port } = listening.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, close: () => listening.close() }
+}
 
 /** Bytes that two servers could read in two ways. None may reach the upstream unpaid, and none as more than one request. */
 describe('an attack', () => {
@@ -286,6 +321,28 @@ describe('terms that change', () => {
     expect((await ask(target, { body: 'y', headers: payment })).status).toBe(409)
     expect(balance() - before).toBe(10_000n)
     server.reload(terms)
+  })
+
+  it('cut no stream that was paid for before, however long it is', async () => {
+    const short = await soldUpstream({ routes: ROUTES }, { shutdownTimeoutMs: 50 })
+    closing(short)
+    const begun = gate()
+    const more = gate()
+    short.upstream.answer = async socket => {
+      socket.write(
+        'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: 1\n\n',
+      )
+      begun.open()
+      await more.opened
+      socket.end('data: 2\n\n')
+    }
+    const answer = await pay({ ...seller(), ...short }, `${short.url}/v1/slow`, { body: 'x' })
+    await begun.opened
+    short.server.reload(short.terms)
+    // Later than the end of a process would have waited.
+    await sleep(150)
+    more.open()
+    expect(await answer.text()).toBe('data: 1\n\ndata: 2\n\n')
   })
 
   it('and cannot be used stay as they were', async () => {

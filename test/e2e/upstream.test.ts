@@ -86,6 +86,32 @@ describe('a call that is paid for', () => {
     expect(sentAs('host')).toEqual([new URL(upstream.url).host])
   })
 
+  it('is asked for as a whole, and what protects from overwriting goes on', async () => {
+    const headers = {
+      'if-none-match': '"x"',
+      'if-match': '"y"',
+      'if-modified-since': 'Tue, 24 Nov 2026 00:00:00 GMT',
+    }
+    expect(await calling('/v1/x', { method: 'GET', headers })).toMatchObject({ status: 200, cost: PRICE })
+    expect([sentAs('if-none-match'), sentAs('if-modified-since'), sentAs('if-match')]).toEqual([
+      [],
+      [],
+      ['"y"'],
+    ])
+    upstream.answer = socket => socket.write(http('412 Precondition Failed'))
+    const overwriting = await calling('/v1/x', { body: 'new', headers: { 'if-none-match': '*' } })
+    expect(overwriting).toMatchObject({ status: 412, cost: 0n })
+    expect(sentAs('if-none-match')).toEqual(['*'])
+  })
+
+  it('passes a compressed body as it is', async () => {
+    const headers = { 'content-type': 'text/plain', 'content-encoding': 'x-own' }
+    expect(await calling('/v1/x', { body: 'squeezed', headers })).toMatchObject({ status: 200, cost: PRICE })
+    expect([upstream.received[0]!.body, sentAs('content-encoding')]).toEqual(['squeezed', ['x-own']])
+    const checked = await ask(`${seller.url}/checked`, { body: '{"size":1}', headers })
+    expect(checked.status).toBe(415)
+  })
+
   it.each(['GET', 'DELETE'])('%s without a body is sent without one', async method => {
     expect(await calling('/v1/x?q=1', { method })).toMatchObject({ status: 200, cost: PRICE })
     expect(upstream.received[0]).toMatchObject({ line: `${method} /v1/x?q=1 HTTP/1.1`, body: '' })
@@ -108,7 +134,6 @@ describe('a call that is paid for', () => {
         forwarded: 'for=6.6.6.6',
         x_real_ip: '6.6.6.6',
         range: 'bytes=0-1',
-        'if-none-match': '"x"',
         te: 'trailers',
         'proxy-authorization': 'Basic xyz',
         authorization: 'Bearer kept',
@@ -118,7 +143,7 @@ describe('a call that is paid for', () => {
     expect(status).toBe(200)
     const { headers } = upstream.received[0]!
     const text = headers.join('\n').toLowerCase()
-    for (const gone of ['spoofed', '6.6.6.6', 'payment', '\nrange', 'if-none', '\nte:', 'proxy-auth'])
+    for (const gone of ['spoofed', '6.6.6.6', 'payment', '\nrange', '\nte:', 'proxy-auth'])
       expect(text).not.toContain(gone)
     expect(sentAs('x-svc-payer')).toEqual([seller.sandbox.wallet.address])
     expect(sentAs('x-svc-tx-id')).toEqual([receiptIn(answer).txId])
@@ -233,6 +258,14 @@ describe('an answer', () => {
     expect([answer.headers.get('content-encoding'), text]).toEqual(['x-own', 'squeezed'])
   })
 
+  it('with bytes in a header that are no ASCII passes them, and a reason phrase stays behind', async () => {
+    upstream.answer = socket =>
+      socket.write(Buffer.from(http('200 Tr\u00e8s bien', ['X-Title: \u6f6e \u00e9'], 'tides')))
+    const { answer, status, cost } = await calling('/v1/x')
+    expect([status, answer.statusText, cost]).toEqual([200, 'OK', PRICE])
+    expect(Buffer.from(answer.headers.get('x-title')!, 'latin1').toString()).toBe('\u6f6e \u00e9')
+  })
+
   it('after interim answers is the final one', async () => {
     upstream.answer = socket =>
       socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${http('200 OK', [], 'final')}`)
@@ -270,6 +303,24 @@ describe('nothing is charged where the upstream', () => {
     ['closes without an answer', s => s.destroy(), 'upstream_unreachable', 502],
     ['ends before an answer', s => s.end(), 'upstream_unreachable', 502],
     ['says no HTTP', s => s.end('SSH-2.0-x\r\n\r\n'), 'upstream_broken', 502],
+    [
+      'splits its reason phrase',
+      s => s.write('HTTP/1.1 200 OK\rX-Evil: 1\r\nContent-Length: 1\r\n\r\nx'),
+      'upstream_broken',
+      502,
+    ],
+    [
+      'folds a header',
+      s => s.write('HTTP/1.1 200 OK\r\nX-A: 1\r\n X-B: 2\nX-C: \0\r\n\r\n'),
+      'upstream_broken',
+      502,
+    ],
+    [
+      'changes the protocol',
+      s => s.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n'),
+      'upstream_unreachable',
+      502,
+    ],
     [
       'promises more bytes than it sends',
       s => s.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello'),

@@ -2,7 +2,7 @@
 import algosdk, { type Transaction } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeMember } from '../../src/adapters/algorand/decode-transaction.js'
+import { decodeMember } from '../../src/adapters/algorand/encoded-transactions.js'
 import { type SigningKey, signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
 import { settlementOf } from '../../src/adapters/facilitator/verdict-of-response.js'

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { TESTNET } from '../../src/domain/network.js'
 import type { FacilitatorAppOptions } from '../../src/facilitator.js'
 import { defineEndpoint } from '../../src/index.js'
-import type { ProtocolFacilitator } from '../../src/ports/protocol-facilitator.js'
+import type { ProtocolFacilitator } from '../../src/ports/facilitator.js'
 import { gate } from '../support/gate.js'
 import {
   LONG_ID,
@@ -189,6 +189,15 @@ describe('strangers', () => {
     const preflight = await fetch(`${url}/settle`, { method: 'OPTIONS' })
     expect(preflight.status).toBe(204)
     expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
+    expect(preflight.headers.get('access-control-allow-headers')).toBe('*')
+    const supported = await fetch(`${url}/supported`)
+    expect(supported.headers.get('access-control-allow-origin')).toBe('*')
+    expect(supported.headers.get('access-control-expose-headers')).toBeNull()
+    const lost = await fetch(`${url}/supporte`)
+    expect({ status: lost.status, body: await lost.json() }).toEqual({
+      status: 404,
+      body: { error: { code: 'not_found', message: 'Nothing is here.' } },
+    })
     const headers = { origin: 'https://elsewhere.example' }
     for (const path of ['/metrics', '/health']) {
       const refused = await fetch(url + path, { headers })

@@ -13,7 +13,7 @@ import {
   type FacilitatorOptions,
   facilitatorApp,
 } from '../../src/facilitator.js'
-import type { ProtocolFacilitator } from '../../src/ports/protocol-facilitator.js'
+import type { ProtocolFacilitator } from '../../src/ports/facilitator.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { faultyNode } from '../support/faulty-node.js'
 import { payerOf } from '../support/sandbox-payment.js'

@@ -3,7 +3,7 @@
  * crosses the page, and each way out is shown where it begins.
  */
 
-import { moves } from '../../src/audit/machine-drawings.js'
+import { moves } from '../../src/audit/proofs/all-machines.js'
 import type { Row, Table } from '../../src/domain/state-machine/transition-table.js'
 
 const GRAPH = `

@@ -1,7 +1,6 @@
 /** Writes the page of one machine in docs/machines: its drawing, its states, and its proof. */
 
-import { mermaid } from '../../src/audit/machine-drawings.js'
-import type { Drawn } from '../../src/audit/proofs/all-machines.js'
+import { type Drawn, mermaid } from '../../src/audit/proofs/all-machines.js'
 import type { Drawing, Row } from '../../src/domain/state-machine/transition-table.js'
 
 const INTRO =

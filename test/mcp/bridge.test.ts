@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
@@ -12,13 +11,11 @@ import { toolServer } from '../../src/adapters/mcp/tool-server.js'
 import { defineEndpoint, SvcClient, SvcError } from '../../src/index.js'
 import { bridgeTo } from '../../src/mcp-bridge/mcp-bridge.js'
 import { owedAnswers } from '../../src/mcp-bridge/owed-answers.js'
-import { svc } from '../cli/run.js'
+import { MAIN, svc } from '../cli/run.js'
 import type { RpcResult } from '../support/doors.js'
 import { gated } from '../support/gate.js'
 import { NOTHING, onePayment, watchLedger } from '../support/official.js'
 import { open, openSeller, type Seller } from '../support/seller.js'
-
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 let seller: Seller
 beforeAll(async () => {

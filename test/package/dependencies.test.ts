@@ -1,11 +1,11 @@
-/** Every dependency is justified in `docs/dependencies.md`, and nothing else is. */
+/** Every dependency is justified in `proof/dependencies.md`, and nothing else is. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-it('docs/dependencies.md gives a reason for each dependency', () => {
-  const rows = [...read('docs/dependencies.md').matchAll(/^\| `([^`]+)` \| \S.* \| \S.* \|$/gm)]
+it('proof/dependencies.md gives a reason for each dependency', () => {
+  const rows = [...read('proof/dependencies.md').matchAll(/^\| `([^`]+)` \| \S.* \| \S.* \|$/gm)]
   const { dependencies, optionalDependencies } = JSON.parse(read('package.json'))
   const named = [dependencies, optionalDependencies].flatMap(Object.keys)
   expect(rows.map(([, name]) => name)).toEqual(named)

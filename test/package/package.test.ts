@@ -32,7 +32,6 @@ it('holds what users need and nothing else', () => {
     'CONTRIBUTING.md',
     'SECURITY.md',
     'proof/bench/README.md',
-    'proof/simulation/README.md',
     'proof/specification.md',
     'llms.txt',
     'dist/src/',

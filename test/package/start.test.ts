@@ -74,9 +74,9 @@ it('a server loads what reads payments, and what asks nodes and facilitators, wh
     'cockatiel',
   ]
   expect([...packages].filter(name => late.includes(name!))).toEqual([])
-  // They are 412, and 240.
-  expect(modules).toBeLessThan(425)
-  expect(own).toBeLessThan(250)
+  // They are 416, and 250.
+  expect(modules).toBeLessThan(420)
+  expect(own).toBeLessThan(252)
 })
 
 const AGENT = `

@@ -45,9 +45,7 @@ it('on a port that is taken', async () => {
   const { port } = taken.address() as AddressInfo
   const { code, stderr } = await run('agent.js', { PORT: String(port) })
   taken.close()
-  expect(stderr).toMatch(
-    new RegExp(`^listen EADDRINUSE: address already in use [^\\n]*:${port} \\(EADDRINUSE\\)\\n$`),
-  )
+  expect(stderr).toMatch(new RegExp(`^Port ${port} is in use: name another [^\\n]+ \\(EADDRINUSE\\)\\n$`))
   expect(code).toBe(1)
 })
 

@@ -8,7 +8,7 @@ import {
   pairsOf,
   pairsOfRow,
 } from '../../proof/simulation/covering-array.js'
-import { CANNOT, featuresOf, MetPairs, ROWS, TABLE } from '../../proof/simulation/pairs.js'
+import { CANNOT, featuresOf, MetPairs, RANDOM_ROWS, ROWS, TABLE } from '../../proof/simulation/pairs.js'
 
 const SMALL = { one: ['a', 'b', 'c'], two: ['d', 'e'], three: ['f', 'g', 'h', 'i'] }
 
@@ -21,7 +21,17 @@ it('a covering array has each pair, and none of those that cannot exist', () => 
   // Counted by hand: 3·2 + 3·4 + 2·4, without two.
   expect(met.size).toBe(24)
   for (const [one, other] of cannot) expect(met).not.toContain(pairName(one, other))
-  expect([...pairsOf(SMALL, cannot)].sort()).toEqual([...met].sort())
+  expect([...pairsOf(SMALL, cannot).keys()].sort()).toEqual([...met].sort())
+})
+
+it('values may have spaces and equals signs', () => {
+  const table = { one: ['a b', 'a'], two: ['c=d', 'e'] }
+  expect(coveringArray(table, [])).toEqual([
+    { one: 'a b', two: 'c=d' },
+    { one: 'a b', two: 'e' },
+    { one: 'a', two: 'c=d' },
+    { one: 'a', two: 'e' },
+  ])
 })
 
 it('a pair that fits in no row is said, instead of left out', () => {
@@ -36,6 +46,14 @@ it('the rows of the simulation have every pair, several times in 300 episodes', 
   expect(ROWS.length).toBeLessThanOrEqual(300 / 6)
   const rows = new Set(Array.from({ length: 300 }, (_, at) => featuresOf(String(at + 1))))
   expect(rows.size).toBe(ROWS.length)
+})
+
+it('rows at random are the same for the same seed, bring what the array does not, and no pair that cannot exist', () => {
+  const random = Array.from({ length: 300 }, (_, at) => featuresOf(`${RANDOM_ROWS}${at}`))
+  expect(featuresOf(`${RANDOM_ROWS}7`)).toEqual(random[7])
+  expect(new Set(random.map(row => JSON.stringify(row))).size).toBe(300)
+  const impossible = new Set(CANNOT.map(({ pair: [one, other] }) => pairName(one, other)))
+  expect(random.flatMap(pairsOfRow).filter(pair => impossible.has(pair))).toEqual([])
 })
 
 it('at most one pair in twenty is left out, each with a reason', () => {

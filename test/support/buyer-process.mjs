@@ -12,7 +12,7 @@ const fetchImpl = (target, init) => {
 const client = new SvcClient({ ...options, fetchImpl, ledger: stores.spend })
 for (let call = 0; call < calls; call++) {
   const outcome = await client.call(url, {}).then(
-    ({ status }) => String(status),
+    ({ status, charged }) => (charged === undefined ? String(status) : `${status} ${charged}`),
     error => error.code,
   )
   process.stdout.write(`${JSON.stringify(outcome)}\n`)

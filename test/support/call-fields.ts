@@ -19,7 +19,7 @@ const PLACES: { readonly [Field in keyof CallFields]?: Part } = Object.fromEntri
   Object.entries({
     payment: ['payload', 'read', 'isProven', 'payer', 'txId'],
     holds: ['key', 'owned', 'held', 'creditor', 'countedUnder'],
-    window: ['endedKey', 'takenFrom', 'callsLeft', 'sold'],
+    window: ['endedKey', 'used', 'callsLeft', 'sold'],
     terms: ['requirements', 'handlerMs', 'settleByMs', 'settlingSinceMs'],
     handled: ['answer', 'source', 'cancellation', 'streamEnd', 'logs', 'thrown'],
     earlier: ['recorded', 'replayed'],

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { Sandbox } from '../../src/sandbox.js'
+import { bundled } from './bundled.js'
 
 export interface ChildAgent {
   readonly url: string
@@ -18,7 +18,7 @@ export async function childAgent(
   options: object = {},
   file = 'agent-process.mjs',
 ): Promise<ChildAgent> {
-  const script = fileURLToPath(new URL(`./${file}`, import.meta.url))
+  const script = await bundled(`test/support/${file}`)
   const argument = JSON.stringify({ payTo: sandbox.seller.address, options })
   const child = fork(script, [argument], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

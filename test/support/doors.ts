@@ -106,7 +106,12 @@ export function rpc(method: string, params: unknown, id: unknown = 1) {
 async function http(url: string, { skill, input, headers, signal }: DoorAsk): Promise<Told> {
   const response = await post(`${url}/${skill}`, input, headers, signal)
   const text = await response.text()
-  const about = { status: response.status, headers: response.headers }
+  const balance = {
+    key: response.headers.get('x-svc-balance-key') ?? undefined,
+    charged: response.headers.get('x-svc-charged') ?? undefined,
+    left: response.headers.get('x-svc-balance') ?? undefined,
+  }
+  const about = { status: response.status, headers: response.headers, balance }
   const decoded = (name: string) => JSON.parse(Buffer.from(response.headers.get(name)!, 'base64').toString())
   if (response.status === 402)
     return { ...about, code: 'payment_required', challenge: decoded('payment-required') }
@@ -122,11 +127,6 @@ async function http(url: string, { skill, input, headers, signal }: DoorAsk): Pr
       key: response.headers.get('x-svc-subscription') ?? undefined,
       remaining: remaining === null ? undefined : Number(remaining),
     }),
-    balance: {
-      key: response.headers.get('x-svc-balance-key') ?? undefined,
-      charged: response.headers.get('x-svc-charged') ?? undefined,
-      left: response.headers.get('x-svc-balance') ?? undefined,
-    },
     replayed: response.headers.get('idempotency-replayed') === 'true',
   }
 }
@@ -146,6 +146,7 @@ async function a2a(
     return {
       ...about,
       code,
+      balance: error.data?.['svc.balance'] as Told['balance'],
       challenge: error.data?.requirements,
       problem: { ...error.data, message: error.message },
     }
@@ -185,9 +186,10 @@ async function mcp(url: string, { skill, input, headers = {}, signal }: DoorAsk)
   const params = { name: skill.replaceAll('/', '_'), arguments: input, _meta: meta }
   const response = await post(`${url}/mcp`, rpc('tools/call', params), Object.fromEntries(forwarded), signal)
   const { result, error } = await messageIn(response)
-  const about = { status: response.status, headers: response.headers }
+  const { isError, structuredContent, _meta = {} } = result ?? {}
+  const balance = _meta['svc/balance'] as Told['balance']
+  const about = { status: response.status, headers: response.headers, balance }
   if (error) return { ...about, code: String(error.code) }
-  const { isError, structuredContent, _meta = {} } = result!
   if (isError && structuredContent?.x402Version === 2) {
     return { ...about, code: 'payment_required', challenge: structuredContent as unknown as PaymentRequired }
   }
@@ -201,7 +203,6 @@ async function mcp(url: string, { skill, input, headers = {}, signal }: DoorAsk)
     data: structuredContent,
     receipt: _meta['x402/payment-response'] as Fields | undefined,
     ...windowIn(_meta['svc/subscription']),
-    balance: _meta['svc/balance'] as Told['balance'],
     replayed: _meta['svc/replayed'] === true,
   }
 }

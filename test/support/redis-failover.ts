@@ -59,7 +59,7 @@ export async function sentinelPair(): Promise<FailoverPair> {
     },
     replicated: () => allReceived(primary.admin),
     kill: primary.kill,
-    promote: () => expect.poll(() => isPrimary(replica.admin), { timeout: 20_000 }).toBe(true),
+    promote: () => expect.poll(() => isPrimary(replica.admin), { timeout: 45_000 }).toBe(true),
   }
 }
 

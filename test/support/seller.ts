@@ -73,6 +73,8 @@ export async function openSeller(
     onShutdown() {},
     ...serveOptions,
     stores: { ...serveOptions.stores, runs },
+    // A clock of its own, so that it shares no memory with an agent of the same seller that another test has left behind.
+    advanced: { clock: {}, ...serveOptions.advanced },
   })
   await once(server, 'listening')
   return {

@@ -16,7 +16,8 @@ beforeAll(async () => {
   place = mkdtempSync(join(tmpdir(), 'svc-templates-'))
   for (const version of [NODE_20, NODE_24]) nodes[version] = await nodeBinary(version)
 }, FETCH_TIMEOUT_MS)
-afterAll(() => rmSync(place, { recursive: true, force: true }))
+// Three folders of node_modules: on a busy machine that takes more than the usual ten seconds.
+afterAll(() => rmSync(place, { recursive: true, force: true }), TIMEOUT_MS)
 
 /** What a shell of somebody with this Node has; nothing of ours. */
 function environment(version: string): NodeJS.ProcessEnv {
@@ -120,5 +121,10 @@ it('a bought quote of the oracle is verified by its example, and a forged one is
     const { heard } = shell(`npm run --silent verify ${quote.signer} < quote.json`, folder, NODE_20)
     expect(await heard.ended).toBe(code)
     expect(heard.text).toBe(`ALGO/USD ${price}: ${verdict}\n`)
+  }
+  for (const nothing of ['', 'null', '{"pair":"ALGO/USD"}']) {
+    writeFileSync(join(folder, 'quote.json'), nothing)
+    const { heard } = shell(`npm run --silent verify ${quote.signer} < quote.json`, folder, NODE_20)
+    expect([await heard.ended, heard.text]).toEqual([1, 'no quote\n'])
   }
 })

@@ -51,21 +51,24 @@ const gated = {
   },
 }
 
+/** Mounted in an app of Fastify, whose parsers leave the body alone. */
+async function besideFastify(answer) {
+  const app = fastify()
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _body, done) => done(null))
+  app.all('/*', (request, reply) => {
+    reply.hijack()
+    answer(request.raw, reply.raw)
+  })
+  await app.ready()
+  return app.routing
+}
+
 const mounted = {
   express: () => express().use(express.json()).use(handler.node),
   koa: () => new Koa().use(handler.koa()).callback(),
   hono: () => getRequestListener(new Hono().all('/*', c => handler.fetch(c.req.raw)).fetch),
-  async fastify() {
-    const app = fastify()
-    app.removeAllContentTypeParsers()
-    app.addContentTypeParser('*', (_request, _body, done) => done(null))
-    app.all('/*', (request, reply) => {
-      reply.hijack()
-      handler.node(request.raw, reply.raw)
-    })
-    await app.ready()
-    return app.routing
-  },
+  fastify: () => besideFastify(handler.node),
 }
 
 /** The routes alone, as they are without a price. */
@@ -96,4 +99,33 @@ const plain = {
   },
 }
 
-ready(await listen(await { gated, mounted, plain }[config.sells][config.framework]()))
+const SAID = JSON.stringify({ said: 'HELLO', times: 1 })
+const say = (_req, res) => {
+  res.writeHead(200, [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(SAID.length),
+  ])
+  res.end(SAID)
+}
+
+/** The same mounts as for the handler, with a constant behind them. */
+const bare = {
+  express: () => express().use(express.json()).use(say),
+  koa: () =>
+    new Koa()
+      .use(async ctx => {
+        ctx.respond = false
+        say(ctx.req, ctx.res)
+      })
+      .callback(),
+  hono: () =>
+    getRequestListener(
+      new Hono().all('/*', () => new Response(SAID, { headers: { 'content-type': 'application/json' } }))
+        .fetch,
+    ),
+  fastify: () => besideFastify(say),
+}
+
+ready(await listen(await { gated, mounted, plain, bare }[config.sells][config.framework]()))

@@ -1,6 +1,6 @@
 /** A node that takes every group at once, and has a round for each. What a facilitator in a seller's process asks it is all there is. */
 import { createServer } from 'node:http'
-import { decodeMember } from '../../../dist/src/adapters/algorand/decode-transaction.js'
+import { decodeMember } from '../../../dist/src/adapters/algorand/encoded-transactions.js'
 import { splitValues } from '../../../dist/src/adapters/algorand/msgpack.js'
 import { txIdOf } from '../../../dist/src/adapters/algorand/transaction-bytes.js'
 import { ready } from './child.mjs'

@@ -9,6 +9,7 @@ import { serve } from '../../../dist/src/index.js'
 import { redisStores } from '../../../dist/src/redis.js'
 import { paymentHeader, paymentPool, quoteOf } from '../payments.mjs'
 import { agentOf, endpoint, SERVED } from './agent.mjs'
+import { BALANCE } from './balance.mjs'
 import { config } from './child.mjs'
 
 /** Long beside what a call takes without Redis. */
@@ -74,13 +75,13 @@ async function callsAt(prefix, options) {
     serve(agentOf([fails]), { ...SERVED, stores, idempotency: {}, onReady, ...options })
   })
   const found = []
-  async function count(name, expects, path, headers = {}) {
+  async function count(name, expects, path, headers = {}, body = BODY) {
     await sleep(2 * HELD_MS)
     sent = []
     const response = await fetch(url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(BODY),
+      body: JSON.stringify(body),
     })
     const text = await response.text()
     if (response.status !== expects) throw new Error(`${name}: ${response.status} ${text}`)
@@ -91,13 +92,13 @@ async function callsAt(prefix, options) {
     return response
   }
   const payment = async path => {
-    const quote = await quoteOf(url, path, BODY)
+    const quote = await quoteOf(url, path, path === '/balance' ? { amount: BALANCE } : BODY)
     const [payload] = await paymentPool(quote, algod)(1)
     return { 'PAYMENT-SIGNATURE': paymentHeader(payload, quote) }
   }
   const keyed = async (path, key) => ({
     ...(await payment(path)),
-    'Idempotency-Key': `key-of-the-benchmark-${key}`,
+    'Idempotency-Key': `key-of-the-benchmark-of-32-letters-${key}`,
   })
 
   await count('unpaid call', 402, '/work')
@@ -113,6 +114,12 @@ async function callsAt(prefix, options) {
     ...window,
     'Idempotency-Key': 'key-of-the-benchmark-window',
   })
+  const bought = await count('balance sold', 200, '/balance', await payment('/balance'), { amount: BALANCE })
+  const balance = { 'x-svc-balance-key': bought.headers.get('x-svc-balance-key') }
+  const onBalance = { ...balance, 'Idempotency-Key': 'key-of-the-benchmark-balance' }
+  await count('call on a balance', 200, '/work', onBalance)
+  await count('call on a balance, at a price of the call', 200, '/priced', onBalance)
+  await count('replay of a call on a balance', 200, '/work', onBalance)
   return found
 }
 

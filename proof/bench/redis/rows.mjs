@@ -3,7 +3,7 @@ import { cpus } from 'node:os'
 import { post } from '../load.mjs'
 import { keyOf } from '../payments.mjs'
 import { together } from '../process.mjs'
-import { allPaying, BODY, REPLAYS, replayOf, same, windowOf } from '../rows.mjs'
+import { allPaying, BODY, balanceKeyOf, keyed, REPLAYS, replayOf, same, windowOf } from '../rows.mjs'
 import { against, figures, markdown, median, number, times } from '../table.mjs'
 
 /** Ours twice: what it keeps is in its memory, and in a Redis. */
@@ -73,6 +73,16 @@ async function paid(market, where, contenders, payers) {
   }
 }
 
+/** Each group of servers has a balance; each call has a new key. */
+async function onBalance(market, where, contenders) {
+  const ready = []
+  for (const contender of await contenders) {
+    const { server } = contender
+    ready.push({ ...contender, requests: keyed(server, '/work', await balanceKeyOf(market, server)) })
+  }
+  return { title: `call on a balance, ${where}`, expects: 200, contenders: ready }
+}
+
 const BESIDE = 'in memory and on Redis'
 const SHARED = 'at processes that share a Redis'
 const ALONE = 'at processes that share nothing'
@@ -90,10 +100,29 @@ export const STORE_ROWS = {
     expects: 200,
     contenders: await holding(await both(market, REPLAYS), '/work', server => replayOf(market, server)),
   }),
+  'redis-balance': market => onBalance(market, BESIDE, both(market, REPLAYS)),
+  /** Both with a new key a call, on one Redis. */
+  'redis-keyed': async market => {
+    const redis = await market.redis()
+    const server = await market.start('ours', { ...REPLAYS, redis: { url: redis.url, prefix: 'svc:' } })
+    const window = keyed(server, '/calls', await windowOf(market, server, '/calls'))
+    const balance = keyed(server, '/work', await balanceKeyOf(market, server))
+    const contenders = [
+      { name: 'in a counted window, with a key', server, redis, requests: window },
+      { name: 'on a balance', server, redis, requests: balance },
+    ]
+    return { title: 'call on a balance and in a counted window, on Redis', expects: 200, contenders }
+  },
+  'redis-calls': async market => ({
+    title: `call in a counted window, ${BESIDE}`,
+    expects: 200,
+    contenders: await holding(await both(market), '/calls', server => windowOf(market, server, '/calls')),
+  }),
   'cluster-paid': async market =>
     paid(market, 'on one Redis and on a Cluster', await onCluster(market), PAYERS),
   'replicas-unpaid': async market => unpaid(SHARED, replicas(market, await market.redis())),
   'replicas-paid': async market => paid(market, SHARED, replicas(market, await market.redis())),
+  'replicas-balance': async market => onBalance(market, SHARED, replicas(market, await market.redis())),
   'alone-unpaid': market => unpaid(ALONE, replicas(market)),
   'alone-paid': market => paid(market, ALONE, replicas(market)),
 }
@@ -106,6 +135,8 @@ export function storesTableOf(rows) {
     'of rounds',
     'CPU each',
     'in Redis',
+    'of its main thread',
+    'commands',
     'beside',
     'of the machine',
     'against the first',
@@ -129,8 +160,14 @@ function linesOf({ title, unit, contenders }) {
 }
 
 /** CPU that a call takes outside of the servers, and how much of all cores it took everywhere. */
-function elsewhere({ rounds, cpuUs, redisUs, besideUs }) {
-  const [own, inRedis, beside] = [cpuUs, redisUs, besideUs].map(median)
+function elsewhere({ rounds, cpuUs, redisUs, besideUs, mainUs, commands }) {
+  const [own, inRedis, beside, main, ran] = [cpuUs, redisUs, besideUs, mainUs, commands].map(median)
   const share = (median(rounds) * (own + inRedis + beside)) / (cpus().length * 1e6)
-  return [inRedis > 0 ? `${number(inRedis)} µs` : '', `${number(beside)} µs`, `${Math.round(share * 100)} %`]
+  return [
+    inRedis > 0 ? `${number(inRedis)} µs` : '',
+    main > 0 ? `${number(main)} µs` : '',
+    ran > 0 ? number(ran) : '',
+    `${number(beside)} µs`,
+    `${Math.round(share * 100)} %`,
+  ]
 }

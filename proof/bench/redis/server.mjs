@@ -38,6 +38,12 @@ export async function startRedis() {
       return Number(await told(admin, 'used_memory'))
     },
     cpuUs: () => usedUs(admin),
+    /** What its one thread that runs commands has used, and how many it ran, those inside scripts included. */
+    async work() {
+      const fields = ['used_cpu_user_main_thread', 'used_cpu_sys_main_thread', 'total_commands_processed']
+      const [user, system, commands] = (await told(admin, ...fields)).map(Number)
+      return { mainUs: (user + system) * 1e6, commands }
+    },
     async stop() {
       if (given) await admin.flushdb()
       admin.disconnect()
@@ -81,7 +87,7 @@ async function told(admin, ...fields) {
 }
 
 /** Microseconds of CPU used so far, by all of its threads. */
-async function usedUs(admin) {
+export async function usedUs(admin) {
   const [user, system] = await told(admin, 'used_cpu_user', 'used_cpu_sys')
   return (Number(user) + Number(system)) * 1e6
 }

@@ -1,9 +1,9 @@
-/** Callers of one server: half of them pay, half of them ask for a quote. No two are alike. */
+/** Callers of one server: of eight, three ask for a quote, three pay (one for a stream), and two call on a balance. No two are alike. */
 import { randomUUID } from 'node:crypto'
 import { post } from '../load.mjs'
 import { openTo } from '../one-connection.mjs'
 import { paymentHeader, quoteOf } from '../payments.mjs'
-import { BODY } from '../rows.mjs'
+import { BODY, saleOfBalance } from '../rows.mjs'
 
 const CONNECTIONS = 32
 /** Callers come and go: a connection ends after so many requests. */
@@ -12,6 +12,7 @@ const TICK_MS = 5
 
 export async function callers(market, server) {
   const quote = await quoteOf(server.url, '/work', BODY)
+  const streamed = await quoteOf(server.url, '/stream', BODY)
   let count = 0
   let times = []
   let ticking
@@ -19,16 +20,31 @@ export async function callers(market, server) {
   const due = []
   const busy = new Set()
 
+  const balance = {
+    'x-svc-balance-key': (await saleOfBalance(market, server)).headers.get('x-svc-balance-key'),
+  }
+  const paidFor = async quoted => ({ 'PAYMENT-SIGNATURE': paymentHeader(await market.sign(quoted), quoted) })
+  const anyKey = () => ({ 'Idempotency-Key': randomUUID() })
+  /** What a caller sends beside who it is, and the status that it must get. */
+  const kinds = [
+    async () => ['402', '/work', {}],
+    async () => ['200', '/work', { ...(await paidFor(quote)), ...anyKey() }],
+    async () => ['402', '/work', {}],
+    async () => ['200', '/work', { ...balance, ...anyKey() }],
+    async () => ['402', '/stream', {}],
+    async () => ['200', '/stream', { ...(await paidFor(streamed)), ...anyKey() }],
+    async () => ['200', '/work', { ...(await paidFor(quote)), ...anyKey() }],
+    async () => ['200', '/work', { ...balance, ...anyKey() }],
+  ]
+
   async function request() {
     const caller = count++
-    const headers = {
+    const [expects, path, headers] = await kinds[caller % kinds.length]()
+    const who = {
       'X-Forwarded-For': [10, (caller >> 16) & 255, (caller >> 8) & 255, caller & 255].join('.'),
       Origin: `https://caller-${caller}.example`,
     }
-    if (caller % 2 === 0) return { expects: '402', bytes: post(server.url, '/work', BODY, headers) }
-    const payment = paymentHeader(await market.sign(quote), quote)
-    const paying = { ...headers, 'PAYMENT-SIGNATURE': payment, 'Idempotency-Key': randomUUID() }
-    return { expects: '200', bytes: post(server.url, '/work', BODY, paying) }
+    return { expects, bytes: post(server.url, path, BODY, { ...who, ...headers }) }
   }
 
   async function exchange(connection, sinceMs) {

@@ -40,10 +40,14 @@ const [loadBefore] = loadavg()
 const found = await inMarket(bench, async market => {
   const redis = await market.redis()
   const stores = [
-    { name: 'memory', server: await market.start('ours', { options: SERVED }) },
+    { name: 'memory', server: await market.start('ours', { stream: true, options: SERVED }) },
     {
       name: 'Redis',
-      server: await market.start('ours', { redis: { url: redis.url, prefix: 'soak:' }, options: SERVED }),
+      server: await market.start('ours', {
+        stream: true,
+        redis: { url: redis.url, prefix: 'soak:' },
+        options: SERVED,
+      }),
     },
   ]
   const loads = await Promise.all(stores.map(({ server }) => callers(market, server)))

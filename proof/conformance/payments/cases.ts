@@ -5,7 +5,7 @@ import { makePaymentTxnWithSuggestedParamsFromObject } from 'algosdk'
 import { signingKeyFromSeed } from '../../../src/adapters/algorand/signing-keys.js'
 import type { PaymentRequired } from '../../../src/domain/x402.js'
 import { systemRandom } from '../../../src/ports/random.js'
-import { optInOf } from '../../../src/wallet/opt-in.js'
+import { optInOf } from '../../../src/wallet/send.js'
 import { DOORS, type TestDoor } from '../../../test/support/doors.js'
 import { decoded, type Stage } from './stage.js'
 

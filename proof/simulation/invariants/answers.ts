@@ -1,18 +1,23 @@
 /** What is checked of every reply, when it is heard. */
 
-import { decodeAnswerHeader } from '../../../src/domain/x402.js'
-import type { Ledger } from '../../../src/sandbox/ledger.js'
+import { decodeAnswerHeader, type Ledger } from '../../../src/parts.js'
 import type { Conditions } from '../conditions.js'
 import { EPOCH_MS } from '../kernel/process.js'
-import { termsAfter } from '../world/agents.js'
+import { sellsBalance, takesBalance, termsAfter } from '../world/agents.js'
 import { type Asking, headerOf, type Truth, type Window } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import type { World } from '../world/world.js'
-import { checkOwner } from './ownership.js'
+import { checkOnBalance, learnBalance } from './balances.js'
+import { checkOwner, checkSize } from './ownership.js'
 
 export function checkReply(world: World, asking: Asking, reply: WireReply): void {
-  const { truth, ledger, seller } = world
-  learnWindow(world, asking, reply, seller.windowsSkewMs)
+  const { truth, ledger } = world
+  checkSize(world, asking, reply)
+  learnWindow(world, asking, reply)
+  learnBalance(world, asking, reply)
+  if (sellsBalance(asking.endpoint)) return void checkPurchase(world, asking, reply)
+  if (asking.balance !== undefined && takesBalance(asking.endpoint) && asking.header === undefined)
+    return void checkOnBalance(world, asking, reply)
   if (reply.status >= 200 && reply.status < 400) checkAnswer(truth, ledger, asking, reply)
   checkOwner(world, asking, reply)
   if (reply.status === 402) checkQuote(truth, ledger, asking)
@@ -22,20 +27,31 @@ export function checkReply(world: World, asking: Asking, reply: WireReply): void
 }
 
 /** A window's key comes with the answer that sold it; and with the refusal that says that this answer was not kept. */
-function learnWindow(
-  { truth, ledger }: World,
-  { act, endpoint }: Asking,
-  reply: WireReply,
-  skewMs: number,
-): void {
+function learnWindow({ truth, ledger }: World, { act, endpoint }: Asking, reply: WireReply): void {
   const key = headerOf(reply, 'x-svc-subscription')
   if (key === undefined) return
   const receipt = decodeAnswerHeader(headerOf(reply, 'payment-response') ?? '')
   const txId = (receipt?.transaction ?? /"txId\\?":\\?"([A-Z2-7]{52})/.exec(reply.body)?.[1]) as string
   if (!ledger.landed(txId))
     truth.violated('no-answer-without-payment', `${act} got a window's key for ${txId}, which has not landed`)
-  const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '') - skewMs
+  const expiresAtMs = Date.parse(headerOf(reply, 'x-svc-subscription-expires') ?? '')
   truth.windows.set(key, { txId, endpoint, expiresAtMs, runs: truth.windows.get(key)?.runs ?? new Set() })
+}
+
+/** Its answer is the key; what else it says is checked as of any other. */
+function checkPurchase(world: World, asking: Asking, reply: WireReply): void {
+  const { truth, ledger } = world
+  if (reply.status === 402) checkQuote(truth, ledger, asking)
+  if (reply.status >= 500) checkFailure(truth, asking, reply)
+  if (reply.status >= 400) return
+  checkOwner(world, asking, reply)
+  const sold = truth.balances.get(headerOf(reply, 'x-svc-balance-key') ?? '')
+  const said = /\\?"balance\\?":\\?"(\d+)/.exec(reply.body)?.[1]
+  if (!sold || said !== String(sold.bought))
+    truth.violated(
+      'the-right-answer',
+      `${asking.act} bought a balance of ${said}, and ${sold?.bought} were paid`,
+    )
 }
 
 function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireReply): void {
@@ -83,14 +99,15 @@ function checkQuote(truth: Truth, ledger: Ledger, { act, payment, endpoint, atMs
 const ARRIVAL_MS = 120_000
 
 /** Whether a request that is sent now arrives while the window is open. */
-export function isWindowOpen({ expiresAtMs }: Window, atMs: number): boolean {
-  return expiresAtMs >= EPOCH_MS + atMs + ARRIVAL_MS
+export function isWindowOpen({ seller }: World, { expiresAtMs }: Window, atMs: number): boolean {
+  return expiresAtMs - seller.skewMs.most >= EPOCH_MS + atMs + ARRIVAL_MS
 }
 
-function checkWindow({ truth, conditions }: World, asking: Asking): void {
+function checkWindow(world: World, asking: Asking): void {
+  const { truth, conditions } = world
   const { act, window, endpoint, atMs } = asking
   const sold = window === undefined ? undefined : truth.windows.get(window)
-  if (!sold || endpoint !== sold.endpoint || !isWindowOpen(sold, atMs)) return
+  if (!sold || endpoint !== sold.endpoint || !isWindowOpen(world, sold, atMs)) return
   if (mayBeUsedUp(truth, conditions, window!, asking)) return
   truth.violated('windows-hold', `${act} was quoted in a window that it had paid for with ${sold.txId}`)
 }

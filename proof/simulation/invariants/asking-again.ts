@@ -5,8 +5,8 @@ import { promisedMode } from '../conditions.js'
 import { proofOf } from '../parties/acts.js'
 import { Buyer } from '../parties/buyer.js'
 import { keyOf } from '../world/accounts.js'
-import { originOf, type Work } from '../world/agents.js'
-import type { Asking } from '../world/truth.js'
+import { originOf, sellsBalance, type Work } from '../world/agents.js'
+import type { Asking, Truth } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
 import { isWindowOpen, mayBeUsedUp } from './answers.js'
@@ -23,14 +23,9 @@ const ASKING_AGAIN_MS = 120_000
  */
 export async function askedAgain(world: World): Promise<void> {
   const { truth } = world
-  const last = new Map<string, Asking>()
-  for (const asking of truth.askings) {
-    if (asking.payment)
-      last.set(`${asking.payment.txId} ${asking.endpoint} ${asking.key} ${asking.body}`, asking)
-  }
   const auditor = new Buyer(world, 'auditor')
   const open: Asking[] = []
-  for (const asking of last.values()) {
+  for (const asking of paidRequests(truth.askings)) {
     const reply = await repeated(world, auditor, asking)
     if (isOpen(reply)) open.push(asking)
     else checkAgain(world, asking, reply!)
@@ -40,9 +35,10 @@ export async function askedAgain(world: World): Promise<void> {
     const reply = await repeated(world, auditor, asking)
     const txId = asking.payment!.txId
     // What was recorded under a key that can be guessed is opened by nobody once it can land no more: it expires.
-    if (truth.askings.some(other => other.payment?.txId === txId && isGuessable(other.key))) continue
+    const all = truth.askings.filter(other => other.payment?.txId === txId)
+    if (all.some(other => isGuessable(other.key))) continue
     if (!isOpen(reply)) checkAgain(world, asking, reply!)
-    else if (!opensNoWindow(world, asking))
+    else if (!all.some(other => opensNoWindow(world, other)) && !isTooOld(world, asking))
       truth.violated(
         'ends-decided',
         `${asking.act} asked again for ${asking.payment!.txId} and got ${reply?.status} ${reply && codeIn(reply)}`,
@@ -50,12 +46,26 @@ export async function askedAgain(world: World): Promise<void> {
   }
 }
 
+/**
+ * The last of each request that brought a payment. The same body with another query, or for another task, is another request,
+ * which opens nothing of what this one recorded; and from another address it may open nothing, either.
+ */
+export function paidRequests(askings: readonly Asking[]): Asking[] {
+  const last = new Map<string, Asking>()
+  for (const asking of askings) {
+    const { payment, endpoint, key, request, address } = asking
+    if (payment)
+      last.set(JSON.stringify([payment.txId, endpoint, key, request.target, request.body, address]), asking)
+  }
+  return [...last.values()]
+}
+
 /** Every window that has not ended, by time or by its last call, opens its endpoint. */
 async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
   const { truth, timeline, conditions } = world
   for (const [window, sold] of truth.windows) {
     // Asking again can take hours, where a limit is waited out.
-    if (!isWindowOpen(sold, timeline.nowMs)) continue
+    if (!isWindowOpen(world, sold, timeline.nowMs)) continue
     if (mayBeUsedUp(truth, conditions, window, { atMs: timeline.nowMs })) continue
     const work = { act: 'auditor', does: 'return' } as const
     const headers = { 'x-svc-subscription': window }
@@ -116,25 +126,33 @@ function nameOf(buyers: number, payer: string): string | undefined {
   return names.find(each => keyOf(each).address === payer)
 }
 
+/** Its blocks, in rounds. This seller has no indexer, so what it is asked later it cannot know: docs/storage.md. */
+const NODE_KEEPS = 1_000n
+
+function isTooOld({ ledger }: World, { payment }: Asking): boolean {
+  return ledger.rounds.current() - payment!.firstValid >= NODE_KEEPS
+}
+
 /** Whether this payer signs with one key of its own: others cannot prove themselves here. */
 function isPlain({ conditions }: World, payer: string): boolean {
   return nameOf(conditions.buyers, payer) !== undefined
 }
 
-/**
- * Who asks has neither a proof, because the seller's clock is off, nor a random key that counts. An address opens no window, so the
- * record waits for its own end.
- */
-function opensNoWindow(world: World, { endpoint, key, payment }: Asking): boolean {
+/** Who asks has neither a proof, because the seller's clock is off, nor a random key that counts. */
+function hasAddressAlone(world: World, { key, payment }: Asking): boolean {
   const { skewMs } = world.conditions
-  if (!WINDOWS.has(endpoint)) return false
   return (
     (key === undefined || promisedMode(world.conditions) === undefined) &&
     (skewMs > 0 || !isPlain(world, payment!.payer))
   )
 }
 
-const WINDOWS: ReadonlySet<string> = new Set(['feed', 'vault', 'sister/feed'])
+/** An address opens no window, so the record waits for its own end. */
+function opensNoWindow(world: World, asking: Asking): boolean {
+  return WINDOWS.has(asking.endpoint) && hasAddressAlone(world, asking)
+}
+
+const WINDOWS: ReadonlySet<string> = new Set(['feed', 'vault', 'sister/feed', 'balance', 'sister/balance'])
 
 function isOpen(reply: WireReply | undefined): boolean {
   return reply === undefined || OPEN_CODES.includes(codeIn(reply) ?? '')
@@ -155,34 +173,52 @@ function checkAgain(world: World, asking: Asking, reply: WireReply): void {
   // A redirect of the handler's is an answer, too.
   const isReplayed = reply.status < 400 || code === 'answer_not_kept'
   if (isReplayed || !ledger.landed(txId) || truth.byPayer.has(txId)) return
-  const { act: asked } = JSON.parse(asking.body) as Work
-  const isOurs = truth.handlerRuns.some(
-    run => run.txId === txId && run.endpoint === endpoint && run.act === asked,
-  )
+  const { act: asked, tale } = JSON.parse(asking.body) as Work
+  const isOurs =
+    truth.handlerRuns.some(run => run.txId === txId && run.endpoint === endpoint && run.act === asked) ||
+    (sellsBalance(endpoint) && truth.records.some(record => record.txId === txId))
   if (!isOurs || isGuessable(key)) return
   if (opensNoWindow(world, asking)) return
-  // Presented under several keys, or with several bodies: the answer is kept for one of them.
+  // Presented under several keys, or with several bodies: the answer is kept for one of them. So it is with addresses, where nothing
+  // else speaks for who asks.
   const others = truth.askings.filter(other => other.payment?.txId === txId)
-  if (others.some(other => other.key !== key || other.body !== asking.body || other.endpoint !== endpoint))
-    return
+  const isAddressed = hasAddressAlone(world, asking)
+  const isAnother = (other: Asking) =>
+    other.key !== key ||
+    other.body !== asking.body ||
+    other.endpoint !== endpoint ||
+    (isAddressed && other.address !== asking.address)
+  if (others.some(isAnother)) return
   // What stopped between recording and answering is owed, in every mode and without a key.
   const recorders = truth.records.filter(record => record.txId === txId)
   const stopped = recorders.every(
     ({ call }) =>
       !truth.endedMs.has(call) || truth.calls.some(each => each.id === call && each.final === 'inDoubt'),
   )
-  // Kept ten minutes longer where no key keeps it for its window.
-  const isForgotten =
-    onLostResponse === undefined &&
-    (truth.calls.some(each => each.txId === txId && each.final === 'replayed') ||
-      // The call that found it landed may have died with its answer.
-      truth.resolves.some(each => each.txId === txId && each.verdict === 'found'))
+  const hasKey = key !== undefined && onLostResponse !== undefined
+  // What a stream would have said died with its process: whoever asks is told so once, and then that the payment is spent.
+  const isLostStream = tale !== undefined && recorders.some(({ call }) => !truth.endedMs.has(call))
+  const isForgotten = !hasKey && (isLostStream || wasHandedOver(truth, txId, others))
   if (stopped && !isForgotten && !truth.delivered.has(txId))
     truth.violated(
       'answer-can-be-had',
       `${act} paid ${txId}, its call stopped, and asking again got ${reply.status} ${code}`,
     )
-  const hasKey = key !== undefined && onLostResponse !== undefined
   if (hasKey && onLostResponse === 'replay')
     truth.violated('answer-can-be-had', `${act} paid ${txId} under a key and got ${reply.status} ${code}`)
+}
+
+/**
+ * Where no key keeps an answer for its window, it is kept for two minutes from when it was found to be paid for: where somebody waited
+ * for it then, or where the call that found it died with it. So is the word that it was not kept.
+ */
+function wasHandedOver({ resolves, endedMs }: Truth, txId: string, askings: readonly Asking[]): boolean {
+  const isFound = resolves.some(
+    ({ call, txId: of, verdict, atMs }) =>
+      of === txId &&
+      verdict === 'found' &&
+      (!endedMs.has(call) ||
+        askings.some(asking => asking.atMs <= atMs && (asking.heardMs ?? Infinity) >= atMs)),
+  )
+  return isFound || askings.some(({ reply }) => reply && codeIn(reply) === 'answer_not_kept')
 }

@@ -1,13 +1,13 @@
 /** What is checked when all trouble is over, every lease has lapsed and every payment has landed or can land no more. */
 
-import { reportsCharge } from '../../../src/domain/income-bookings.js'
-import { OUTCOMES } from '../../../src/domain/machines/charge.machine.js'
-import type { EndedCall } from '../../../src/index.js'
+import { type EndedCall, OUTCOMES } from '../../../src/index.js'
+import { reportsCharge } from '../../../src/parts.js'
 import { promisedMode } from '../conditions.js'
 import type { Buyer } from '../parties/buyer.js'
 import type { Recorded, Truth } from '../world/truth.js'
 import type { World } from '../world/world.js'
 import { askedAgain } from './asking-again.js'
+import { balancesAtRest } from './balances-at-rest.js'
 import { audited } from './books.js'
 import { nothingWritten } from './ownership.js'
 import { capsHold, spending, wordsHold } from './spending.js'
@@ -26,6 +26,7 @@ export async function checkedAtTheEnd(world: World, buyers: readonly Buyer[]): P
   nothingWritten(world)
   await audited(world)
   if (truth.violations.length === 0) await askedAgain(world)
+  if (truth.violations.length === 0) await balancesAtRest(world)
 }
 
 /** A call that ended without a charge, in words that say so. `superseded` says nothing, and neither do refusals at the door. */

@@ -1,8 +1,13 @@
 /** The real audit over the journal of all processes, against what has landed. */
-import type { Finding } from '../../../src/audit/reconciliation/findings.js'
-import type { IncomingTransfers, Transfer } from '../../../src/audit/reconciliation/incoming-transfers.js'
-import { reconcileJournal } from '../../../src/audit/reconciliation/reconcile-journal.js'
-import { USDC_ASSET_ID } from '../../../src/domain/network.js'
+
+import { USDC_ASSET_ID } from '../../../src/client.js'
+import {
+  type Finding,
+  type IncomingTransfers,
+  type OwedReport,
+  owedRefunds,
+  type Transfer,
+} from '../../../src/parts.js'
 import { ENDPOINTS } from '../world/agents.js'
 import type { World } from '../world/world.js'
 
@@ -39,19 +44,21 @@ export async function audited(world: World): Promise<void> {
     counts: [],
     flaws: [],
   }
-  const report = await reconcileJournal({
+  const owed = await owedRefunds({
     async *journal() {
       yield piece
     },
     transfers: () => transfersOf(world),
     period,
     nowMs: () => period.toMs + HOUR_MS,
+    clock: { now: () => period.toMs },
   })
+  refundsAreOwed(world, owed)
   const allowed = new Set<Finding>([
     'settled_in_doubt',
     ...(conditions.skewMs > 0 ? (['wrong_time'] as const) : []),
   ])
-  for (const { finding, says, txId } of report.differences) {
+  for (const { finding, says, txId } of owed.books.differences) {
     if (allowed.has(finding) || (txId && truth.byPayer.has(txId))) continue
     // The call that charged it died with its process, before it could say so.
     const died = truth.holds.some(hold => hold.txId === txId && !truth.endedMs.has(hold.call))
@@ -63,6 +70,29 @@ export async function audited(world: World): Promise<void> {
     truth.violated('books-balance', `${finding}: ${says} (${txId})`)
   }
 }
+
+/** Of two processes whose clocks differ nobody can say which word was the last. */
+function refundsAreOwed({ truth, ledger, conditions }: World, { refunds, mayBeKept }: OwedReport): void {
+  if (conditions.skewMs > 0) return
+  const hasDied = (txId: string) =>
+    truth.holds.some(hold => hold.txId === txId && !truth.endedMs.has(hold.call))
+  for (const { txId, reason } of refunds)
+    if (truth.delivered.has(txId) && !hasDied(txId))
+      truth.violated('refunds-are-owed', `${txId} is on the list (${reason}), and was answered`)
+  const listed = new Set([...refunds, ...mayBeKept].map(({ txId }) => txId))
+  const doubted = truth.calls.flatMap(({ txId, final }) => (txId && final === 'inDoubt' ? [txId] : []))
+  for (const txId of new Set(doubted)) {
+    const isAnswered = truth.calls.some(call => call.txId === txId && ANSWERS.has(call.final))
+    const isLanded = ledger.landed(txId) && !truth.byPayer.has(txId)
+    if (isLanded && !isAnswered && !hasDied(txId) && !listed.has(txId))
+      truth.violated(
+        'refunds-are-owed',
+        `${txId} landed in doubt and was answered by nobody: not on the list`,
+      )
+  }
+}
+
+const ANSWERS: ReadonlySet<string> = new Set(['settled', 'replayed'])
 
 function transfersOf({ ledger }: World): IncomingTransfers {
   const all: Transfer[] = ledger

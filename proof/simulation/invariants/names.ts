@@ -12,6 +12,13 @@ export const INVARIANTS = {
   'windows-hold': 'A window that was sold opens its endpoint until its time or its calls end.',
   'windows-open-their-own': 'A window opens the endpoint that it was sold for, and no other.',
   'window-calls-counted': 'A window delivers no more calls than were sold with it.',
+  'balances-add-up':
+    'What a balance has left and what its calls were told that they cost is what was bought, to the base unit.',
+  'counted-once':
+    'An answer on a balance is counted once, at what its handler said, and never above its price or what its caller allowed.',
+  'balances-open-their-own':
+    'A balance opens the endpoints of its own agent until it ends, and no key without money opens anything.',
+  'balances-hold': 'A balance that suffices pays for a call, and nothing stays reserved after its call.',
   'charged-is-told': 'An answer to a call that settled says so, or carries what was paid for.',
   'not-quoted-again': 'A payment that landed is never answered with a quote at the endpoint that it was for.',
   'told-not-charged': 'A call that said “not charged” charged nothing, then or later.',
@@ -38,6 +45,9 @@ export const INVARIANTS = {
     'A call of the client that fails after it sent a payment says which, how much, until which round, and whether it was charged.',
   'strangers-leave-nothing':
     'A request with neither a payment nor a window’s key opens nothing in the store.',
+  'strangers-cost-bounded': 'An answer to a request that nothing was paid for has at most 64 KB.',
+  'refunds-are-owed':
+    'The list of refunds has each payment that landed and was answered by nobody, and none that was answered.',
   'in-flight-ends': 'When all is well again, no call is in flight.',
   'books-balance': 'The journal and the chain agree, but for what died with its process.',
   'acts-end': 'Every caller gets an answer or an error in the end.',

@@ -1,5 +1,5 @@
 /** Whose is it: what is kept opens for nobody but its owner, and what strangers ask leaves nothing behind. */
-import { decodeAnswerHeader } from '../../../src/domain/x402.js'
+import { decodeAnswerHeader } from '../../../src/parts.js'
 import { RANDOM_KEY_LENGTH_MIN } from '../caps.js'
 import { EPOCH_MS } from '../kernel/process.js'
 import { type Asking, headerOf, type Truth } from '../world/truth.js'
@@ -19,13 +19,20 @@ export function checkOwner(world: World, asking: Asking, reply: WireReply): void
   const receipt = decodeAnswerHeader(headerOf(reply, 'payment-response') ?? '')
   const txId = receipt?.transaction
   // A window's own calls, a task, and a payment of this payer that had not landed when it was presented, under the same key.
-  if (window !== undefined || request.body?.includes('"taskId"') || payment?.txId !== txId) return
+  if (
+    window !== undefined ||
+    asking.balance !== undefined ||
+    request.body?.includes('"taskId"') ||
+    payment?.txId !== txId
+  )
+    return
   if (key !== undefined && key.length >= RANDOM_KEY_LENGTH_MIN) return
   const proof = request.headers['sign-in-with-x']
   const opens = proof === undefined ? 'nothing' : opensBy(world, asking, proof)
   if (opens === 'everything') return
-  const isSold = headerOf(reply, 'x-svc-subscription') !== undefined
-  if (isSold) truth.violated('kept-for-its-owner', `${act} got the window of ${txId} from its address alone`)
+  const isSold = ['x-svc-subscription', 'x-svc-balance-key'].some(name => headerOf(reply, name) !== undefined)
+  if (isSold)
+    truth.violated('kept-for-its-owner', `${act} got the window or balance of ${txId} from its address alone`)
   else if (!isFromThere(truth, asking))
     truth.violated('kept-for-its-owner', `${act} got the answer of ${txId} at ${address}, without proof`)
 }
@@ -49,6 +56,21 @@ function isFromThere({ askings }: Truth, asking: Asking): boolean {
   )
 }
 
+/** Of an answer with its head, whatever was sent. */
+const UNPAID_BYTES_MAX = 65_536
+
+export function checkSize(
+  { truth, ledger }: World,
+  asking: Asking,
+  { status, headers, body }: WireReply,
+): void {
+  const { act, endpoint, payment } = asking
+  if (status < 400 || (payment && ledger.landed(payment.txId))) return
+  const bytes = headers.flat().reduce((sum, text) => sum + text.length, body.length)
+  if (bytes > UNPAID_BYTES_MAX)
+    truth.violated('strangers-cost-bounded', `${act} got ${bytes} bytes of ${endpoint} for nothing`)
+}
+
 /** A call with neither a payment nor a window's key has opened nothing in the store. */
 export function nothingWritten({ truth }: World): void {
   for (const { token, hasPayment } of truth.opened) {
@@ -62,4 +84,4 @@ export function nothingWritten({ truth }: World): void {
   }
 }
 
-const SELLS_WINDOWS = /feed|vault/
+const SELLS_WINDOWS = /feed|vault|balance/

@@ -18,11 +18,14 @@ export function spending({ truth, ledger, conditions }: World, buyers: readonly 
   }
 }
 
-/** Of our honest seller alone: a hostile one says what it likes, and the client can only count against its caps. */
+/**
+ * A hostile seller says what it likes, and the client can only count against its caps; but that a payment is spent the client believes
+ * the chain alone.
+ */
 export function wordsHold({ truth, ledger, conditions }: World, buyers: readonly Buyer[]): void {
-  if (conditions.kind === 'hoard') return
   for (const { name, client } of buyers) {
     for (const { txId, charged } of client.receipts) {
+      if (conditions.kind === 'hoard' && !(truth.calledSpent.has(txId) && charged === 'yes')) continue
       // Who has seen a payment that failed may present it again, and be served for it.
       const acts = truth.askings.flatMap(({ payment, act }) => (payment?.txId === txId ? act : []))
       const isTaken = new Set(acts).size > 1

@@ -2,7 +2,7 @@
  * A process of the simulated world: it has clocks and timers of its own, it may stand still, and it may die. What is told
  * to a process that stands still waits; what is told to a dead one is lost, and so is everything that it waited for.
  */
-import type { Clock } from '../../../src/ports/clock.js'
+import type { Clock } from '../../../src/index.js'
 import type { Timeline } from './timeline.js'
 
 /** The time of day when every simulation begins. */
@@ -13,26 +13,27 @@ export interface Skew {
   readonly nowMs: number
   /** How long ago its monotonic clock began. */
   readonly upMs: number
+  /** When its time of day is set, in order, and how far it is off from then on. */
+  readonly jumps?: readonly { readonly atMs: number; readonly nowMs: number }[]
 }
 
 export class Process {
   readonly name: string
   readonly clock: Clock
-  /** How far its time of day is ahead of the simulation's. */
-  readonly skewMs: number
   isAlive = true
   /** For how long it has stood still in all. */
   stoodStillMs = 0
   #stillUntilMs = 0
   readonly #timeline: Timeline
+  readonly #skew: Skew
   readonly #onDeath = new Set<() => void>()
 
   constructor(name: string, timeline: Timeline, skew: Skew = { nowMs: 0, upMs: 0 }) {
     this.name = name
     this.#timeline = timeline
-    this.skewMs = skew.nowMs
+    this.#skew = skew
     this.clock = {
-      now: () => EPOCH_MS + timeline.nowMs + skew.nowMs,
+      now: () => EPOCH_MS + timeline.nowMs + this.skews.at(-1)!,
       monotonic: () => timeline.nowMs + skew.upMs,
       after: (ms, callback) => {
         const moment = timeline.after(ms, () => this.deliver(callback))
@@ -41,6 +42,12 @@ export class Process {
         }
       },
     }
+  }
+
+  /** How far its time of day has been ahead of the simulation's, one after the other. */
+  get skews(): readonly number[] {
+    const { nowMs, jumps = [] } = this.#skew
+    return [nowMs, ...jumps.filter(({ atMs }) => atMs <= this.#timeline.nowMs).map(jump => jump.nowMs)]
   }
 
   /** Runs what arrives here: at once, when the process moves again, or never. */

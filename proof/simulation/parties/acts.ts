@@ -1,23 +1,23 @@
 /** What buyers do, honest ones and others. Each act is a little story of its own, rolled from its name. */
 
-import { networkIdsOf, TESTNET } from '../../../src/domain/network.js'
-import { proofBytes } from '../../../src/domain/sign-in-with-x.js'
+import type { PaymentRequired, PaymentRequirements } from '../../../src/client.js'
+import { SvcError } from '../../../src/index.js'
 import {
   decodeAnswerHeader,
+  networkIdsOf,
   type PaymentPayload,
-  type PaymentRequired,
-  type PaymentRequirements,
-} from '../../../src/domain/x402.js'
-import { SvcError } from '../../../src/index.js'
-import type { SignedPayment } from '../../../src/ports/payment-signer.js'
-import { sleep } from '../../../src/ports/timeouts-and-aborts.js'
+  proofBytes,
+  type SignedPayment,
+  sleep,
+  TESTNET,
+} from '../../../src/parts.js'
 import { RANDOM_KEY_LENGTH_MIN } from '../caps.js'
 import type { Dice } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { keyOf } from '../world/accounts.js'
 import { type EndpointName, ORIGIN, type Tale, type Work } from '../world/agents.js'
-import { headerOf } from '../world/truth.js'
-import { HangUp, type WireReply } from '../world/wire.js'
+import { type Asking, headerOf } from '../world/truth.js'
+import type { WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
 import type { Buyer } from './buyer.js'
 import { HOSTILE_HOST } from './hostile-seller.js'
@@ -88,8 +88,9 @@ const again: Act = async stage => {
   const [endpoint, work] = [sold(stage, dice.pick(PAID)), workOf(stage)]
   const idempotencyKey = randomKey(act)
   for (let times = dice.between(2, 4); times > 0; times--) {
-    const calls = Array.from({ length: dice.chance(0.3) ? 2 : 1 }, () =>
-      called(stage, endpoint, work, idempotencyKey),
+    const length = dice.chance(0.3) ? 2 : 1
+    const calls = Array.from({ length }, () =>
+      called(stage, endpoint, work, { idempotencyKey, isAlone: length === 1 }),
     )
     await Promise.all(calls)
     await sleep(buyer.process.clock, dice.span(10, dice.chance(0.5) ? 1_000 : 60_000))
@@ -98,9 +99,9 @@ const again: Act = async stage => {
 
 /** Buys a window and uses it. */
 const subscribe: Act = async stage => {
-  const { buyer, dice } = stage
+  const { world, buyer, dice } = stage
   buyer.act = stage.act
-  await expected(stage, buyer.client.subscribe(`${ORIGIN}/feed`, workOf(stage)))
+  await expected(stage, buyer.client.subscribe(world.urlOf('feed'), workOf(stage)))
   for (let times = dice.between(1, 3); times > 0; times--) {
     await sleep(buyer.process.clock, dice.span(10, 60_000))
     await called(stage, 'feed', workOf(stage))
@@ -301,38 +302,48 @@ async function called(
   stage: Stage,
   endpoint: EndpointName,
   work: Work,
-  idempotencyKey?: string,
+  { idempotencyKey, isAlone = true }: { readonly idempotencyKey?: string; readonly isAlone?: boolean } = {},
 ): Promise<void> {
   const { buyer } = stage
   buyer.act = stage.act
   await expected(
     stage,
-    buyer.client.call(`${ORIGIN}/${endpoint}`, work, { ...(idempotencyKey && { idempotencyKey }) }),
+    buyer.client.call(stage.world.urlOf(endpoint), work, { ...(idempotencyKey && { idempotencyKey }) }),
+    { isAlone },
   )
 }
 
 /**
  * The client fails in words of its own, or its own code is broken.
  *
- * @param by who makes this call, and no other meanwhile
+ * @param by who makes this call
+ * @param isAlone whether this act makes no other call meanwhile
  */
 export async function expected(
-  { world, act }: Stage,
+  { world, act, buyer }: Stage,
   calling: Promise<unknown>,
-  by?: Buyer,
-  before = by?.paymentsSent,
+  { by = buyer, isAlone = true } = {},
 ): Promise<void> {
+  const { truth } = world
+  const { length } = truth.askings
+  // A payment that was presented before may be one that somebody presents again in its buyer's place.
+  const isNew = (txId: string) => truth.askings.slice(0, length).every(other => other.payment?.txId !== txId)
+  const isOurs = ({ payment, address, body }: Asking) =>
+    payment &&
+    address === by.address &&
+    (JSON.parse(body || '{}') as Partial<Work>).act === act &&
+    isNew(payment.txId)
   try {
     await calling
   } catch (error) {
     if (error instanceof SvcError) {
-      if (by !== undefined && by.paymentsSent > before!) saysWhatWasPaid(world, act, error)
+      // What was presented before is shown again by who has seen it.
+      const shown = new Set(truth.askings.slice(0, length).map(asking => asking.payment?.txId))
+      const sent = truth.askings.slice(length).filter(isOurs)
+      if (isAlone && sent.some(({ payment }) => !shown.has(payment!.txId))) saysWhatWasPaid(world, act, error)
       return
     }
-    world.truth.violated(
-      'errors-are-named',
-      `${act}: ${error instanceof Error ? error.stack : String(error)}`,
-    )
+    truth.violated('errors-are-named', `${act}: ${error instanceof Error ? error.stack : String(error)}`)
   }
 }
 
@@ -421,7 +432,6 @@ export async function presented(
       buyer.process,
       act,
       door === 'http' ? request : asMessage(request, endpoint, work),
-      new HangUp(),
     )
   } catch (error) {
     if (error instanceof ConnectionLost) return undefined

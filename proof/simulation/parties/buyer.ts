@@ -1,17 +1,26 @@
 /** Who buys: the real client over the simulated wire. */
 
-import { algodClient } from '../../../src/adapters/algorand/node-clients.js'
-import { algorandPaymentSigner } from '../../../src/adapters/algorand/payment-signer.js'
-import { PayingClient } from '../../../src/app/client/client.js'
-import { type ClientOptions, type Settings, settingsOver } from '../../../src/app/client/client-options.js'
-import type { SpendLedger } from '../../../src/client.js'
-import { memorySpendLedger } from '../../../src/client.js'
-import { TESTNET } from '../../../src/domain/network.js'
-import { decodeAnswerHeader } from '../../../src/domain/x402.js'
-import type { ByteSigner, PaymentSigner } from '../../../src/ports/payment-signer.js'
+import {
+  type ByteSigner,
+  type ClientOptions,
+  memorySpendLedger,
+  type SpendLedger,
+} from '../../../src/client.js'
+import {
+  algodClient,
+  algorandPaymentSigner,
+  decodeAnswerHeader,
+  PayingClient,
+  type PaymentSigner,
+  type Settings,
+  settingsOver,
+  TESTNET,
+} from '../../../src/parts.js'
 import { seededRandom } from '../kernel/dice.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from '../world/accounts.js'
+import { skewOf } from '../world/clocks.js'
+import { prefixOf } from '../world/mounts.js'
 import { HangUp, type WireReply } from '../world/wire.js'
 import type { World } from '../world/world.js'
 
@@ -39,8 +48,6 @@ export class Buyer {
   readonly ledger: SpendLedger
   /** The ids of the payments that each call sent, by its idempotency key. */
   readonly sent = new Map<string, Set<string>>()
-  /** How often it has sent a payment. */
-  paymentsSent = 0
   /** What requests are made for; names their links. */
   act = ''
   readonly #world: World
@@ -49,12 +56,7 @@ export class Buyer {
     this.#world = world
     this.name = name
     this.address = `10.0.0.${1 + (name.charCodeAt(name.length - 1) % 200)}`
-    const roll = world.fate.dice(`${name}.skew`)
-    const { skewMs } = world.conditions
-    this.process = new Process(name, world.timeline, {
-      nowMs: roll.between(-skewMs, skewMs),
-      upMs: roll.between(0, 1_000_000),
-    })
+    this.process = new Process(name, world.timeline, skewOf(world, name))
     const { clock } = this.process
     const random = seededRandom(`${world.seed}/${name}`)
     const algod = algodClient({
@@ -98,16 +100,15 @@ export class Buyer {
         value,
       ]),
     )
-    if ('payment-signature' in headers) this.paymentsSent++
     const request = {
       method: init.method ?? 'GET',
-      target: url.pathname + url.search,
+      target: url.pathname.slice(prefixOf(this.#world.conditions.mount).length) + url.search,
       host: url.host,
       headers,
       ...(typeof init.body === 'string' && { body: init.body }),
       address: this.address,
     }
-    const asked = this.#world.http(this.process, this.act, request, hangUp)
+    const asked = this.#world.http(this.process, this.act, request, { hangUp })
     return responseOf(await Promise.race([asked, aborted]))
   }
 

@@ -1,17 +1,21 @@
 /** One call through each of the seller's doors. What comes back is read as if HTTP had said it. */
-import { encodeHeader, isRecord } from '../../../src/domain/x402.js'
+import { encodeHeader, isRecord } from '../../../src/parts.js'
 import type { Features } from '../pairs.js'
-import type { EndpointName, Work } from '../world/agents.js'
+import type { EndpointName, Purchase, Work } from '../world/agents.js'
 import type { WireReply, WireRequest } from '../world/wire.js'
 import { workRequest } from '../world/world.js'
 
 export interface DoorCall {
   readonly endpoint: EndpointName
-  readonly work: Work
+  readonly work: Work | Purchase
   /** Base64, as in the header. */
   readonly payment?: string | undefined
   readonly key?: string | undefined
   readonly window?: string | undefined
+  /** The key of a balance. */
+  readonly balance?: string | undefined
+  /** Base units. */
+  readonly maxCharge?: string | undefined
   readonly proof?: string | undefined
   readonly address: string
   /** The task that waits for this payment, at the door `task`. */
@@ -19,15 +23,17 @@ export interface DoorCall {
 }
 
 export function requestAt(door: Features['door'], call: DoorCall): WireRequest {
-  const { endpoint, work, payment, key, window, proof, address } = call
+  const { endpoint, work, payment, key, window, balance, maxCharge, proof, address } = call
   const named = {
     ...(key !== undefined && { 'idempotency-key': key }),
     ...(window !== undefined && { 'x-svc-subscription': window }),
+    ...(balance !== undefined && { 'x-svc-balance-key': balance }),
+    ...(maxCharge !== undefined && { 'x-svc-max-charge': maxCharge }),
     ...(proof !== undefined && { 'sign-in-with-x': proof }),
   }
   const paid = payment !== undefined && { 'payment-signature': payment }
   const plain = workRequest(endpoint, work, { ...named, ...paid }, address)
-  const asks = { endpoint, body: JSON.stringify(work), key, window, header: payment }
+  const asks = { endpoint, body: JSON.stringify(work), key, window, balance, maxCharge, header: payment }
   const skill = endpoint.replace('sister/', '')
   switch (door) {
     case 'http':
@@ -64,6 +70,8 @@ export function requestAt(door: Features['door'], call: DoorCall): WireRequest {
         }),
         ...(key !== undefined && { 'svc/idempotency-key': key }),
         ...(window !== undefined && { 'svc/subscription': window }),
+        ...(balance !== undefined && { 'svc/balance': balance }),
+        ...(maxCharge !== undefined && { 'svc/max-charge': maxCharge }),
       }
       const headers = {
         'content-type': 'application/json',
@@ -83,7 +91,7 @@ function rpc(method: string, params: object): string {
   return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
 }
 
-function message(work: Work, skillId: string) {
+function message(work: Work | Purchase, skillId: string) {
   return {
     role: 'user',
     kind: 'message',
@@ -127,10 +135,23 @@ function ofTool(reply: WireReply): WireReply {
           ['x-svc-subscription-expires', sold.expiresAt ?? ''] as const,
         ]
       : []),
+    ...balanceHeaders(meta['svc/balance']),
   ]
   const body = isRecord(structuredContent)
     ? JSON.stringify(structuredContent)
     : ((content as { text?: string }[])[0]?.text ?? '')
   if (isError !== true) return { status: 200, headers, body }
   return { status: isRecord(structuredContent) && 'accepts' in structuredContent ? 402 : 409, headers, body }
+}
+
+/** What MCP says of a balance, in HTTP's headers. */
+function balanceHeaders(told: unknown): (readonly [string, string])[] {
+  if (!isRecord(told)) return []
+  const { key, expiresAt, charged, left } = told as Record<string, string | undefined>
+  return [
+    ['x-svc-balance-key', key],
+    ['x-svc-balance-expires', expiresAt],
+    ['x-svc-charged', charged],
+    ['x-svc-balance', left],
+  ].flatMap(([name, value]) => (value === undefined ? [] : [[name!, value] as const]))
 }

@@ -1,8 +1,7 @@
 /** A seller that wants the client's money: it keeps every signed payment, says what it likes, and submits when it likes. */
 
-import { CAIP2, USDC_ASSET_ID } from '../../../src/domain/network.js'
-import { decodeAnswerHeader, encodeHeader, X402_VERSION } from '../../../src/domain/x402.js'
-import { checkTransactions } from '../../../src/sandbox/transaction-checks.js'
+import { CAIP2, USDC_ASSET_ID } from '../../../src/client.js'
+import { checkTransactions, decodeAnswerHeader, encodeHeader, X402_VERSION } from '../../../src/parts.js'
 import type { Dice } from '../kernel/dice.js'
 import { keyOf } from '../world/accounts.js'
 import type { World } from '../world/world.js'
@@ -102,6 +101,7 @@ export function hostileSeller(world: World, dice: Dice): Host {
           },
         })
       case 'spent':
+        world.truth.calledSpent.add(txId)
         return coded(409, 'payment_spent', dice.chance(0.5) ? txId : earlier)
       case 'unknown':
         return coded(503, 'settlement_unknown', txId, 1)

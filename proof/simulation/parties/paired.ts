@@ -2,19 +2,14 @@
  * The act that an episode's row of features is for: a payment for it, the payment once more, and whatever the row wants to happen
  * between them. A pair of features has met where the call got its answer, or a refusal that the rules want.
  */
-import { decodeAnswerHeader, type PaymentPayload, type PaymentRequired } from '../../../src/domain/x402.js'
-import { SvcError } from '../../../src/index.js'
-import type { SignedPayment } from '../../../src/ports/payment-signer.js'
-import { sleep } from '../../../src/ports/timeouts-and-aborts.js'
-import { ConnectionLost } from '../kernel/network.js'
+import { type PaymentPayload, type SignedPayment, sleep } from '../../../src/parts.js'
 import { type Factor, type Features, pairsAmong, TABLE } from '../pairs.js'
 import { type EndpointName, originOf, type Work } from '../world/agents.js'
 import { headerOf } from '../world/truth.js'
-import type { WireReply, WireRequest } from '../world/wire.js'
-import { workRequest } from '../world/world.js'
+import type { WireReply } from '../world/wire.js'
 import { proofOf, type Stage } from './acts.js'
-import { type DoorCall, requestAt, taskIn } from './doors.js'
-import { payerOf } from './payers.js'
+import { asked, quotedAndSigned, taskFor } from './asking.js'
+import type { DoorCall } from './doors.js'
 
 const FACTORS = Object.keys(TABLE) as Factor[]
 const OLD_MS = 3_600_000
@@ -24,7 +19,7 @@ export async function paired(stage: Stage): Promise<void> {
   const { features } = world.conditions
   if (!features) return
   const endpoint = endpointFor(features, dice.chance(0.5))
-  const work = workFor(features, act)
+  const work = features.sold === 'balance' ? { amount: '$0.10' } : workFor(features, act)
   const payment = await quotedAndSigned(stage, features, endpoint, work)
   if (!payment) return
   const isDeployedFirst = dice.chance(0.5)
@@ -52,8 +47,15 @@ export async function paired(stage: Stage): Promise<void> {
     for (const other of ['vault', ...(features.agents === 'two' ? SISTERS : [])] as const)
       if (other !== endpoint) await asked(stage, features, { ...used, endpoint: other })
   }
-  if (!isSold(stage, features, payment, first)) return
-  const isWhole = isWanted(stage, second)
+  if (features.sold === 'balance') {
+    const bought = [first, second].map(reply => reply && headerOf(reply, 'x-svc-balance-key'))
+    const balance = bought[0] ?? bought[1]
+    const isMet =
+      balance !== undefined ? await onBalance(stage, features, endpoint, balance) : isRekeyed(features, first)
+    if (!isMet) return
+  } else if (!isSold(stage, features, payment, first)) return
+  const isSoldAgain = second !== undefined && headerOf(second, 'x-svc-balance-key') !== undefined
+  const isWhole = isSoldAgain || isWanted(stage, second) || isOver(first, second)
   world.met.push(...pairsAmong(features, isWhole ? FACTORS : FACTORS.filter(factor => !LATER.has(factor))))
 }
 
@@ -63,48 +65,52 @@ const SISTERS = ['feed', 'sister/feed'] as const
 /** What happens after the answer. */
 const LATER: ReadonlySet<Factor> = new Set(['proof', 'stop', 'deploy'])
 
+/** A call on the balance that the row bought, while its process is stopped; the call once more; and the key at another agent. */
+async function onBalance(
+  stage: Stage,
+  features: Features,
+  endpoint: EndpointName,
+  balance: string,
+): Promise<boolean> {
+  const { world, buyer, act, dice } = stage
+  const { stop, answer, agents } = features
+  const work = { ...workFor(features, act), ms: dice.span(1, 5_000) }
+  const of = endpoint.startsWith('sister/') ? 'sister/' : ''
+  const at = `${of}${answer.includes('stream') ? 'tale' : 'work'}` as EndpointName
+  const { key } = named({} as PaymentPayload, features, act)
+  const call = {
+    endpoint: at,
+    work,
+    balance,
+    key,
+    maxCharge: dice.pick([undefined, '20000', '10000']),
+    address: buyer.address,
+  }
+  const place = dice.between(0, Math.max(0, world.conditions.replicas - 1))
+  const stopped = async () => {
+    await sleep(buyer.process.clock, dice.span(1, 8_000))
+    if (stop === 'drain') world.seller.drain(place)
+    if (stop === 'death') world.seller.kill(place)
+  }
+  const [first] = await Promise.all([asked(stage, features, call), stopped()])
+  const second = await asked(stage, features, call)
+  // With a key that counts, whatever the row's is.
+  await asked(stage, features, { ...call, key: `random-key-on-balance-of-${act}-of-32` })
+  if (agents === 'two') await asked(stage, features, { ...call, endpoint: of ? 'work' : 'sister/work' })
+  return [first, second].some(reply => isWanted(stage, reply))
+}
+
 function endpointFor({ sold, answer, agents }: Features, isSister: boolean): EndpointName {
-  const name = sold !== 'call' ? 'feed' : answer.includes('stream') ? 'tale' : 'work'
+  const name =
+    sold === 'balance' ? sold : sold !== 'call' ? 'feed' : answer.includes('stream') ? 'tale' : 'work'
   return agents === 'two' && isSister ? `sister/${name}` : name
 }
 
-function workFor({ answer }: Features, act: string): Work {
-  if (answer === 'small') return { act, does: 'return' }
-  if (answer === 'large') return { act, does: 'much' }
-  return { act, does: 'return', tale: { ends: answer === 'stream' ? 'whole' : 'break', ms: 100 } }
-}
-
-export async function quotedAndSigned(
-  stage: Stage,
-  features: Pick<Features, 'payer'>,
-  endpoint: EndpointName,
-  work: Work,
-): Promise<SignedPayment | undefined> {
-  for (let time = 0; time < TIMES_MAX; time++) {
-    const payment = await signedOnce(stage, features, endpoint, work)
-    if (payment) return payment
-    await sleep(stage.buyer.process.clock, AGAIN_MS)
-  }
-  return undefined
-}
-
-async function signedOnce(
-  { world, buyer, act }: Stage,
-  { payer }: Pick<Features, 'payer'>,
-  endpoint: EndpointName,
-  work: Work,
-): Promise<SignedPayment | undefined> {
-  try {
-    const quoted = await world.http(buyer.process, act, workRequest(endpoint, work, {}, buyer.address))
-    const challenge = decodeAnswerHeader(headerOf(quoted, 'payment-required') ?? '') as unknown as
-      | PaymentRequired
-      | undefined
-    const accepted = challenge?.accepts?.[0]
-    return challenge && accepted && (await payerOf(world, buyer, payer).sign(challenge, accepted))
-  } catch (error) {
-    if (error instanceof ConnectionLost || error instanceof SvcError) return undefined
-    throw error
-  }
+function workFor({ answer, charge: said }: Features, act: string): Work {
+  const charge = said === 'price' ? {} : { charge: said }
+  if (answer === 'small') return { act, does: 'return', ...charge }
+  if (answer === 'large') return { act, does: 'much', ...charge }
+  return { act, does: 'return', ...charge, tale: { ends: answer === 'stream' ? 'whole' : 'break', ms: 100 } }
 }
 
 function named(payload: PaymentPayload, { key }: Features, act: string) {
@@ -127,44 +133,6 @@ function named(payload: PaymentPayload, { key }: Features, act: string) {
     }
   }
 }
-
-export async function taskFor(stage: Stage, endpoint: EndpointName, work: Work): Promise<string | undefined> {
-  const { address } = stage.buyer
-  const reply = await asked(stage, { door: 'task' }, { endpoint, work, address })
-  return reply && taskIn(reply)
-}
-
-/** Sends it again where the answer says that this may help, or where there is none. */
-function asked(
-  stage: Stage,
-  { door }: Pick<Features, 'door'>,
-  call: DoorCall,
-): Promise<WireReply | undefined> {
-  return askedFor(stage, requestAt(door, call))
-}
-
-export async function askedFor(
-  { world, buyer, act }: Stage,
-  request: WireRequest,
-): Promise<WireReply | undefined> {
-  let reply: WireReply | undefined
-  for (let time = 0; time < TIMES_MAX; time++) {
-    if (time > 0) await sleep(buyer.process.clock, AGAIN_MS)
-    try {
-      reply = await world.http(buyer.process, act, request)
-      if (!PASSING.test(reply.body)) return reply
-    } catch (error) {
-      if (!(error instanceof ConnectionLost)) throw error
-    }
-  }
-  return reply
-}
-
-const TIMES_MAX = 4
-const AGAIN_MS = 12_000
-/** Codes of what passes. */
-const PASSING =
-  /"(shutting_down|store_unavailable|facilitator_unavailable|rate_limited|too_many_unpaid_calls|payment_in_use|idempotency_in_progress|settlement_unknown)"/
 
 /** The payment once more: as it was, or with a proof. Another's is a stranger's, from elsewhere, who does not know a random key. */
 async function askedAgain(
@@ -225,10 +193,21 @@ const WANTED: ReadonlySet<string | undefined> = new Set([
   'idempotency_key_reused',
   'handler_error',
   'stream_broken',
+  // Of a call on a balance that has none.
+  'idempotency_key_required',
 ])
+
+/** A task that failed is over: whoever asks for it again hears that there is no such task. */
+function isOver(first: WireReply | undefined, again: WireReply | undefined): boolean {
+  return first?.body.includes('"payment-failed"') === true && again?.body.includes('"code":-32001') === true
+}
 
 /** What this facilitator says of an account that another key signs for. */
 const NOT_THE_SENDERS = /signature does not match sender/
+
+function isRekeyed({ payer }: Features, reply: WireReply | undefined): boolean {
+  return payer === 'rekeyed' && reply !== undefined && NOT_THE_SENDERS.test(reply.body)
+}
 
 function isWanted(stage: Stage, reply: WireReply | undefined): boolean {
   if (!reply) return false
@@ -240,11 +219,12 @@ function isWanted(stage: Stage, reply: WireReply | undefined): boolean {
 /** The answer came, or broke off after it was paid for. */
 function isSold(
   stage: Stage,
-  { answer, payer }: Features,
+  features: Features,
   { txId }: SignedPayment,
   reply: WireReply | undefined,
 ): boolean {
-  if (payer === 'rekeyed') return isWanted(stage, reply)
+  const { answer, charge } = features
+  if (isRekeyed(features, reply) || charge === 'wrong') return isWanted(stage, reply)
   if (answer !== 'broken stream') return reply !== undefined && runIn(stage, reply) !== undefined
   return (
     isWanted(stage, reply) ||

@@ -1,17 +1,24 @@
-/** Accounts that do not sign with one key of their own: a multisig, and one that was rekeyed to another key. */
+/** Accounts that do not sign with one key of their own: a multisig, a program, and an account that was rekeyed. */
+
 import {
   Address,
   encodeMsgpack,
+  type MultisigMetadata,
   makePaymentTxnWithSuggestedParamsFromObject,
   multisigAddress,
   SignedTransaction,
   type Transaction,
 } from 'algosdk'
-import { decodeMember } from '../../../src/adapters/algorand/decode-transaction.js'
-import { TESTNET } from '../../../src/domain/network.js'
-import type { PaymentSigner, SignedPayment } from '../../../src/ports/payment-signer.js'
+import {
+  decodeMember,
+  type PaymentSigner,
+  type SignedPayment,
+  type SigningKey,
+  TESTNET,
+} from '../../../src/parts.js'
 import type { Features } from '../pairs.js'
 import { keyOf } from '../world/accounts.js'
+import { delegated } from '../world/programs.js'
 import type { World } from '../world/world.js'
 import type { Buyer } from './buyer.js'
 
@@ -20,8 +27,8 @@ type Wrap = (txn: Transaction) => SignedTransaction
 /** What signs for this buyer's payments of this kind. Its account has money. */
 export function payerOf(world: World, buyer: Buyer, kind: Features['payer']): PaymentSigner {
   if (kind === 'plain') return buyer.signer
-  const { address, wrap } = kind === 'multisig' ? multisig(buyer) : rekeyed(world, buyer)
-  if (kind === 'multisig') world.ledger.credit(address, PLENTY)
+  const { address, wrap } = OTHERS[kind](world, buyer)
+  if (kind !== 'rekeyed') world.ledger.credit(address, PLENTY)
   const signer = buyer.signerFor({ address, sign: () => NO_SIGNATURE })
   return {
     address,
@@ -35,46 +42,76 @@ const PLENTY = { microAlgos: 10_000_000n, usdc: 100_000_000n }
 /** In the place of the wrapper that comes. */
 const NO_SIGNATURE = new Uint8Array(64).fill(1)
 
-/** Two of three keys. */
-function multisig({ name }: Buyer): { readonly address: string; readonly wrap: Wrap } {
-  const keys = [1, 2, 3].map(at => keyOf(`${name} signs ${at}`))
-  const addrs = keys.map(({ publicKey }) => new Address(publicKey))
-  const address = multisigAddress({ version: 1, threshold: 2, addrs }).toString()
-  const wrap: Wrap = txn => {
-    const text = txn.bytesToSign()
-    const subsig = keys.map(({ publicKey: pk, sign }, at) => (at === 0 ? { pk } : { pk, s: sign(text) }))
-    return new SignedTransaction({ txn, msig: { v: 1, thr: 2, subsig } })
-  }
-  return { address, wrap }
+interface Other {
+  readonly address: string
+  readonly wrap: Wrap
 }
 
-function rekeyed(world: World, { name }: Buyer): { readonly address: string; readonly wrap: Wrap } {
-  const [owner, spender] = [keyOf(`${name} rekeyed`), keyOf(`${name} spends`)]
-  const { address } = owner
-  if (world.ledger.account(address).authAddr === undefined) {
-    world.ledger.credit(address, PLENTY)
-    const firstValid = world.ledger.rounds.current()
-    const txn = makePaymentTxnWithSuggestedParamsFromObject({
-      sender: address,
-      receiver: address,
-      amount: 0,
-      rekeyTo: spender.address,
-      suggestedParams: {
-        fee: 1_000,
-        minFee: 1_000,
-        flatFee: true,
-        firstValid,
-        lastValid: firstValid + 10n,
-        genesisID: TESTNET.genesisId,
-        genesisHash: Buffer.from(TESTNET.genesisHash, 'base64'),
-      },
-    })
-    const refusal = world.ledger.submit([new SignedTransaction({ txn, sig: owner.sign(txn.bytesToSign()) })])
-    if (refusal) throw new Error(`not rekeyed: ${refusal.message}`)
+const OTHERS: Record<Exclude<Features['payer'], 'plain'>, (world: World, buyer: Buyer) => Other> = {
+  multisig(_, { name }) {
+    const { address, sign } = multisig(name)
+    return { address: address.toString(), wrap: txn => new SignedTransaction({ txn, msig: sign(txn) }) }
+  },
+  'logic signature'(_, { name }) {
+    const key = keyOf(`${name} delegates`)
+    return { address: key.address, wrap: txn => new SignedTransaction({ txn, lsig: delegated(key) }) }
+  },
+  /** To a multisig, which facilitators take; or, one time in two, to a key, which they refuse. */
+  rekeyed(world, { name }) {
+    const isToKey = world.fate.dice(`${name}.rekeyed`).chance(0.5)
+    const [owner, spender] = [keyOf(`${name} rekeyed`), keyOf(`${name} spends`)]
+    const { address: many, sign } = multisig(name)
+    rekey(world, owner, isToKey ? spender.address : many.toString())
+    const wrap: Wrap = isToKey
+      ? txn =>
+          new SignedTransaction({
+            txn,
+            sig: spender.sign(txn.bytesToSign()),
+            sgnr: new Address(spender.publicKey),
+          })
+      : txn => new SignedTransaction({ txn, msig: sign(txn), sgnr: many })
+    return { address: owner.address, wrap }
+  },
+}
+
+/** Two of three keys. */
+function multisig(name: string) {
+  const keys = [1, 2, 3].map(at => keyOf(`${name} signs ${at}`))
+  const of: MultisigMetadata = {
+    version: 1,
+    threshold: 2,
+    addrs: keys.map(({ publicKey }) => new Address(publicKey)),
   }
-  const wrap: Wrap = txn =>
-    new SignedTransaction({ txn, sig: spender.sign(txn.bytesToSign()), sgnr: new Address(spender.publicKey) })
-  return { address, wrap }
+  const sign = (txn: Transaction) => {
+    const text = txn.bytesToSign()
+    const subsig = keys.map(({ publicKey: pk, sign }, at) => (at === 0 ? { pk } : { pk, s: sign(text) }))
+    return { v: of.version, thr: of.threshold, subsig }
+  }
+  return { address: multisigAddress(of), sign }
+}
+
+/** Once. */
+function rekey({ ledger }: World, { address, sign }: SigningKey, to: string): void {
+  if (ledger.account(address).authAddr !== undefined) return
+  ledger.credit(address, PLENTY)
+  const firstValid = ledger.rounds.current()
+  const txn = makePaymentTxnWithSuggestedParamsFromObject({
+    sender: address,
+    receiver: address,
+    amount: 0,
+    rekeyTo: to,
+    suggestedParams: {
+      fee: 1_000,
+      minFee: 1_000,
+      flatFee: true,
+      firstValid,
+      lastValid: firstValid + 10n,
+      genesisID: TESTNET.genesisId,
+      genesisHash: Buffer.from(TESTNET.genesisHash, 'base64'),
+    },
+  })
+  const refusal = ledger.submit([new SignedTransaction({ txn, sig: sign(txn.bytesToSign()) })])
+  if (refusal) throw new Error(`not rekeyed: ${refusal.message}`)
 }
 
 function wrapped(payment: SignedPayment, wrap: Wrap): SignedPayment {

@@ -2,36 +2,35 @@
  * What strangers and odd owners do with what is another's: its key elsewhere, its name, its task, its window; and what owners do
  * whose client dies, or whose seller changes between reading and paying. One act, of several, rolled from its name.
  */
-import type { SignedPayment } from '../../../src/ports/payment-signer.js'
-import { sleep } from '../../../src/ports/timeouts-and-aborts.js'
+
+import { sleep } from '../../../src/parts.js'
 import { promisedMode } from '../conditions.js'
 import type { Features } from '../pairs.js'
 import { keyOf } from '../world/accounts.js'
-import { type EndpointName, ORIGIN, type Work } from '../world/agents.js'
+import type { EndpointName, Work } from '../world/agents.js'
 import { headerOf } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import { workRequest } from '../world/world.js'
 import { type Act, expected, type Stage, workOf } from './acts.js'
+import { askedFor, encodedOf, quotedAndSigned, taskFor } from './asking.js'
 import { Buyer } from './buyer.js'
 import { type DoorCall, requestAt } from './doors.js'
-import { askedFor, quotedAndSigned, runIn, STRANGERS_ADDRESS, taskFor } from './paired.js'
+import { runIn, STRANGERS_ADDRESS } from './paired.js'
 
 const PLAIN = { payer: 'plain' } as Features
 const GUESSED_KEY = 'invoice-7'
 const CENT = 10_000n
+/** More than an answer may have that nobody paid for. */
+const JUNK_LENGTH = 70_000
 
 /** A call that is paid for under this key, and what came of it; `undefined` where no quote came. */
 async function bought(stage: Stage, endpoint: EndpointName, key?: string, does: Work['does'] = 'return') {
   const work: Work = { act: stage.act, does, tale: { ends: 'whole', ms: 10 } }
   const payment = await quotedAndSigned(stage, PLAIN, endpoint, work)
   if (!payment) return undefined
-  const call = { endpoint, work, payment: headerFor(payment), key, address: stage.buyer.address }
+  const call = { endpoint, work, payment: encodedOf(payment), key, address: stage.buyer.address }
   const reply = await askedFor(stage, requestAt('http', call))
   return { call, payment, reply }
-}
-
-function headerFor({ payload }: SignedPayment): string {
-  return Buffer.from(JSON.stringify(payload)).toString('base64')
 }
 
 /** An answer of an earlier run is not for this request. */
@@ -76,7 +75,7 @@ const junkBesideWindow: Act = async stage => {
   if (window === undefined) return
   const { call } = sold!
   const other = await quotedAndSigned(stage, PLAIN, 'feed', call.work)
-  const junk = [Buffer.from('{"x402Version":2}').toString('base64'), ...(other ? [headerFor(other)] : [])]
+  const junk = [Buffer.from('{"x402Version":2}').toString('base64'), ...(other ? [encodedOf(other)] : [])]
   const used = { ...call, window, key: randomKey(act), address: buyer.address }
   const first = runOf(stage, await askedFor(stage, requestAt('http', { ...used, payment: undefined })))
   for (const payment of junk) {
@@ -97,7 +96,7 @@ const forgedName: Act = async stage => {
   const forged = await quotedAndSigned({ ...stage, buyer: forging as Buyer }, PLAIN, 'work', first.call.work)
   if (!forged) return
   const { nowMs } = world.timeline
-  const call = { ...first.call, payment: headerFor(forged), address: STRANGERS_ADDRESS }
+  const call = { ...first.call, payment: encodedOf(forged), address: STRANGERS_ADDRESS }
   const run = runOf(stage, await askedFor(stage, requestAt('http', call)))
   if (run && run.atMs < nowMs)
     world.truth.violated('kept-for-its-owner', `a forger got run ${run.id} of ${signer.address}`)
@@ -112,7 +111,7 @@ const taskOfAnother: Act = async stage => {
   const pay = async (endpoint: EndpointName) => {
     const payment = await quotedAndSigned(stage, PLAIN, endpoint, work)
     const { address } = stage.buyer
-    const call: DoorCall = { endpoint, work, task, address, ...(payment && { payment: headerFor(payment) }) }
+    const call: DoorCall = { endpoint, work, task, address, ...(payment && { payment: encodedOf(payment) }) }
     return payment && { ...payment, reply: await askedFor(stage, requestAt('task', call)) }
   }
   if (world.conditions.agents === 'two') {
@@ -134,7 +133,7 @@ const changesMeanwhile: Act = async stage => {
   world.fund(careful.name)
   if (world.conditions.deploy === 'price') world.seller.deploy()
   await sleep(buyer.process.clock, dice.between(0, 5_000))
-  await expected(stage, careful.client.call(`${ORIGIN}/work`, workOf(stage)), careful)
+  await expected(stage, careful.client.call(world.urlOf('work'), workOf(stage)), { by: careful })
   world.checkLater(() => withinCap(stage, careful.signer.address, CENT, 1n))
 }
 
@@ -146,27 +145,27 @@ const comesBack: Act = async stage => {
   first.act = act
   const work = { act, does: 'return' } as const
   // It is never heard of again.
-  void first.client.call(`${ORIGIN}/work`, work).catch(() => {})
+  void first.client.call(world.urlOf('work'), work).catch(() => {})
   await sleep(buyer.process.clock, dice.between(10, 2_000))
   first.process.die()
   const { ledger } = first
   const next = new Buyer(world, first.name, { maxPerDay: '$0.03', ledger })
   next.act = act
   for (let time = 0; time < 5; time++)
-    await expected(stage, next.client.call(`${ORIGIN}/work`, workOf(stage)), next)
+    await expected(stage, next.client.call(world.urlOf('work'), workOf(stage)), { by: next })
   world.checkLater(() => withinCap(stage, first.signer.address, 3n * CENT))
 }
 
-function withinCap({ world, act }: Stage, payer: string, cap: bigint, times = 1_000n): void {
+export function withinCap({ world, act }: Stage, payer: string, cap: bigint, times = 1_000n): void {
   const paid = world.ledger.transactions().filter(({ sender, asset }) => sender === payer && asset !== null)
   const sum = paid.reduce((total, { amount }) => total + amount, 0n)
   if (sum > cap || BigInt(paid.length) > times)
     world.truth.violated('caps-hold', `${act} paid ${sum} in ${paid.length} payments under a cap of ${cap}`)
 }
 
-/** Requests without money, under keys: they leave nothing behind. */
+/** Requests without money, under keys and with much in them: they leave nothing behind. */
 const free: Act = async stage => {
-  const work = { act: stage.act, does: 'return' } as const
+  const work: Work = { act: stage.act, does: 'return', junk: 'x'.repeat(JUNK_LENGTH) }
   for (const key of [randomKey(stage.act), GUESSED_KEY]) {
     const headers = { 'idempotency-key': key }
     await askedFor(stage, workRequest('work', work, headers, STRANGERS_ADDRESS))

@@ -10,3 +10,4 @@ export interface Bug {
 
 export const ONCE_THERE: readonly Bug[]
 export const MADE_UP: readonly Bug[]
+export const ON_BALANCES: readonly Bug[]

@@ -251,6 +251,16 @@ export const ONCE_THERE = [
     says: 'The client reports a redirect that was settled as not charged.',
     edits: [
       {
+        file: 'src/app/client/purchase.ts',
+        find: '  if ([reply, torn].some(head => head && isSettlementOf(head, signed))) {\n',
+        replace: '  if (torn && isSettlementOf(torn, signed)) {\n',
+      },
+      {
+        file: 'src/app/client/purchase.ts',
+        find: "  if (charged === 'yes' || !(await deps.landed(signed.txId))) return charged\n",
+        replace: "  if (charged !== 'maybe' || !(await deps.landed(signed.txId))) return charged\n",
+      },
+      {
         file: 'src/app/client/charge-evidence.ts',
         find: "  if (isSettlementOf(reply, signed)) return 'yes'\n",
         replace: '',
@@ -264,13 +274,8 @@ export const ONCE_THERE = [
   },
   {
     name: 'payments-stop-sales',
-    says: 'Five payments in a row that a facilitator does not answer stop the sales to everybody, also where it is the only one.',
+    says: 'Five payments in a row that a facilitator does not answer stop the sales to everybody.',
     edits: [
-      {
-        file: LIST,
-        find: '      if (members.length === 1) return facilitators[0].verify(payment, requirements)\n',
-        replace: '',
-      },
       { file: LIST, find: 'return awake.length > 0 ? awake : members', replace: 'return awake' },
       {
         file: LIST,
@@ -396,8 +401,8 @@ export const ONCE_THERE = [
     edits: [
       {
         file: OWNERS,
-        find: 'caller: endpoint.periodMs === undefined ? callerMark(endpoint.owner, request.clientAddress) : undefined,',
-        replace: 'caller: callerMark(endpoint.owner, request.clientAddress),',
+        find: 'read && endpoint.periodMs === undefined ? callerMark(',
+        replace: 'read ? callerMark(',
       },
     ],
   },
@@ -472,6 +477,19 @@ export const ONCE_THERE = [
       },
     ],
   },
+  {
+    name: 'found-for-nobody',
+    says: 'What recovery finds paid is kept for two minutes, also where its caller has hung up and nobody had it.',
+    meets: 'take-over × hang-ups',
+    edits: [
+      {
+        file: RECOVER,
+        find: 'retentionMs: keptMs(deps, call, answerOwed(call, recorded).window),',
+        replace:
+          'retentionMs: Math.min(keptMs(deps, call, answerOwed(call, recorded).window), call.holds.key === undefined ? 120_000 : Infinity),',
+      },
+    ],
+  },
 ]
 
 /** @type {readonly Bug[]} */
@@ -511,7 +529,7 @@ export const MADE_UP = [
   {
     name: 'unheld-payment',
     says: 'A payment is not held while its call is at work.',
-    edits: [{ file: OWNERS, find: '      ...(read && { payment: read.txId }),\n', replace: '' }],
+    edits: [{ file: OWNERS, find: '      payment: read?.txId,\n', replace: '' }],
   },
   {
     name: 'failure-is-charged',
@@ -624,6 +642,170 @@ export const MADE_UP = [
         file: 'src/app/charge/effects/entitle.ts',
         find: 'if (record?.endpoint !== call.endpoint.soldAs) return undefined',
         replace: 'if (record === undefined) return undefined',
+      },
+    ],
+  },
+  {
+    name: 'quote-repeats-its-request',
+    says: 'A quote repeats the body that its caller sent.',
+    meets: 'quotes × strangers',
+    edits: [
+      {
+        file: 'src/app/charge/effects/price.ts',
+        find: '? USED_UP : UNPAID',
+        replace: "? USED_UP : UNPAID + ' for ' + JSON.stringify(call.request.body)",
+      },
+    ],
+  },
+  {
+    name: 'doubt-is-not-owed',
+    says: 'A payment that landed in doubt, and that nobody answered, is not on the list of refunds.',
+    edits: [
+      {
+        file: 'src/audit/reconciliation/owed-refunds.ts',
+        find: 'isOwed(finding) && txId !== undefined',
+        replace: "isOwed(finding) && finding !== 'settled_in_doubt' && txId !== undefined",
+      },
+    ],
+  },
+]
+
+const UNITS = 'src/domain/charge-store/units.ts'
+const CLOSING = 'src/domain/charge-store/transition.ts'
+
+const GATE = 'src/app/server/create-gate.ts'
+
+/** Of balances and gates. @type {readonly Bug[]} */
+export const ON_BALANCES = [
+  {
+    name: 'replay-is-counted',
+    says: 'A call on a balance that is replayed is counted once more.',
+    meets: 'balances × replays',
+    edits: [
+      {
+        file: 'src/domain/charge-store/transition.ts',
+        find: '    if (isCompleted(claim)) return unchanged(replay(claim))',
+        replace:
+          '    if (isCompleted(claim) && move.take !== undefined) return leaving(replay(claim), undefined, undefined, charged(findUnits(records, move, nowMs), move.take))\n    if (isCompleted(claim)) return unchanged(replay(claim))',
+      },
+    ],
+  },
+  {
+    name: 'failure-is-counted',
+    says: 'A call on a balance that fails keeps what it has reserved.',
+    edits: [
+      {
+        file: CLOSING,
+        find: 'const units = isCounted ? charged(findUnits(records, move, nowMs), move.charge) : undefined',
+        replace:
+          "const units = isCounted ? charged(findUnits(records, move, nowMs), move.charge) : move.how === 'release' && claimOurs && claim.reserved ? charged(findUnits(records, move, nowMs), claim.reserved) : undefined",
+      },
+    ],
+  },
+  {
+    name: 'charge-above-price',
+    says: 'A handler may charge more than the price of its call.',
+    edits: [
+      {
+        file: 'src/app/charge/handler-context.ts',
+        find: 'said !== undefined && (said <= most ||',
+        replace: 'said !== undefined && (said <= 10n ** 15n ||',
+      },
+    ],
+  },
+  {
+    name: 'late-count',
+    says: 'A count that comes after another call took its key over counts all the same.',
+    meets: 'balances × take-over',
+    edits: [
+      {
+        file: CLOSING,
+        find: 'const isCounted = move.charge !== undefined && claims[0] !== undefined && isCompleted(claims[0])',
+        replace: 'const isCounted = move.charge !== undefined',
+      },
+    ],
+  },
+  {
+    name: 'ended-balance-pays',
+    says: 'A balance is stored for an hour longer than it was sold for.',
+    meets: 'balances × time',
+    edits: [
+      {
+        file: 'src/app/charge/windows.ts',
+        find: 'slot: balanceSlot(id), units, expiresAtMs })',
+        replace: 'slot: balanceSlot(id), units, expiresAtMs: expiresAtMs + 3_600_000 })',
+      },
+    ],
+  },
+  {
+    name: 'balance-of-a-seller',
+    says: 'A balance of one agent opens the endpoints of another that shares its store.',
+    meets: 'balances × agents',
+    edits: [
+      {
+        file: OWNERS,
+        find: 'export function balanceId({ agent }: Owner, key: string)',
+        replace: 'export function balanceId({ seller: agent }: Owner, key: string)',
+      },
+    ],
+  },
+  {
+    name: 'reserved-twice',
+    says: 'What one call has reserved of a balance, another one may take.',
+    meets: 'balances × parallel calls',
+    edits: [
+      {
+        file: UNITS,
+        find: 'Math.max(0, unused - records.reserved(move.slot, nowMs) + replaced)',
+        replace: 'Math.max(0, unused + 0 * replaced)',
+      },
+    ],
+  },
+  {
+    name: 'max-charge-unread',
+    says: 'A call on a balance takes its price, also where its caller allowed less.',
+    edits: [
+      {
+        file: 'src/app/charge/balances.ts',
+        find: '(most === undefined || amount <= parseBaseUnits(most)!)',
+        replace: '(most === undefined || parseBaseUnits(most) !== undefined)',
+      },
+    ],
+  },
+  {
+    name: 'broken-stream-is-counted',
+    says: 'A stream on a balance costs its price, also where its seller breaks it.',
+    meets: 'balances × streams',
+    edits: [
+      {
+        file: CLOSE,
+        find: "const isFree = brokenBy === 'seller' || balance.said === 'nonsense'",
+        replace: "const isFree = balance.said === 'nonsense' && brokenBy !== undefined",
+      },
+    ],
+  },
+  {
+    name: 'gate-sells-failures',
+    says: 'What a route behind a gate answers is sold, also where its status says that it failed.',
+    meets: 'gates × failures',
+    edits: [
+      {
+        file: GATE,
+        find: ': bytes, ...head })',
+        replace: ': bytes, ...head, status: 200 })',
+      },
+    ],
+  },
+  {
+    name: 'gate-sells-what-throws',
+    says: 'A route behind a gate that throws is sold as an empty answer.',
+    meets: 'gates × failures',
+    edits: [
+      {
+        file: GATE,
+        find: "            ctx.app.emit('error', cause, ctx)\n            throw cause",
+        replace:
+          "            ctx.app.emit('error', cause, ctx)\n            ctx.status = 200\n            ctx.body = ''",
       },
     ],
   },

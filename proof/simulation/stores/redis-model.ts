@@ -3,18 +3,16 @@
  * connection. It decides as memory does. A test replays the same histories on it and on a real Redis. No command fails, is
  * slow, or is lost: whoever simulates that wraps `script` and `send`.
  */
-import { ChargeRecords } from '../../../src/adapters/memory/charge-records.js'
-import type { ChargeConnection } from '../../../src/adapters/redis/charge-store.js'
-import type { RedisClient, ScriptArgument } from '../../../src/adapters/redis/connection.js'
-import { type Decision, unchanged } from '../../../src/domain/charge-store/decision.js'
-import type {
-  CloseMove,
-  Opened,
-  ResolveMove,
-  UnitsCounted,
-  UnitsLeft,
-} from '../../../src/domain/charge-store/moves.js'
+
 import * as transition from '../../../src/domain/charge-store/transition.js'
+import type { CloseMove, Opened, ResolveMove, UnitsCounted } from '../../../src/index.js'
+import {
+  type ChargeConnection,
+  ChargeRecords,
+  type Decision,
+  type RedisClient,
+  type ScriptArgument,
+} from '../../../src/parts.js'
 
 export interface RedisModelOptions {
   /** The server's time of day. */
@@ -94,7 +92,7 @@ type Script = (
   names: Names,
   args: readonly ScriptArgument[],
   nowMs: number,
-) => Decision<Opened | UnitsCounted | UnitsLeft | string | boolean | undefined>
+) => Decision<Opened | UnitsCounted | string | boolean | undefined>
 
 const SCRIPTS: Readonly<Record<string, Script>> = {
   svcOpen(records, names, [bodyHash, leaseMs, isBearer, caller, take], nowMs) {
@@ -111,8 +109,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     const lives = { claimTtlMs: Number(claimTtlMs), paymentTtlMs: Number(paymentTtlMs) }
     return transition.record(records, { ...names, ...lives, leaseMs: Number(leaseMs), recorded }, nowMs)
   },
-  svcRenew: (records, names, [leaseMs], nowMs) =>
-    transition.renew(records, { ...names, leaseMs: Number(leaseMs) }, nowMs),
+  svcRenew: (records, names, [leaseMs], nowMs) => transition.renew(records, names, Number(leaseMs), nowMs),
   svcClose(records, names, [how, retentionMs, charge, answer], nowMs) {
     const given = { how: how as CloseMove['how'], answer: answer as Buffer | undefined }
     const cost = charge === '' ? undefined : Number(charge)
@@ -127,7 +124,6 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   svcSell(records, { slot }, [units, expiresAtMs], nowMs) {
     return transition.sell(records, { slot, units: Number(units), expiresAtMs: Number(expiresAtMs) }, nowMs)
   },
-  svcLook: (records, { slot }, _, nowMs) => unchanged(transition.look(records, slot, nowMs)),
   svcDrop: (records, { slot }, _, nowMs) => transition.drop(records, slot, nowMs),
 }
 

@@ -1,5 +1,5 @@
 /** Sold windows in a store that outlives the processes of its calls, as on Redis: their reservations end with their leases. */
-import type { CountingSubscriptionStore, SubscriptionRecord } from '../../../src/ports/subscriptions.js'
+import type { CountingSubscriptionStore, SubscriptionRecord } from '../../../src/index.js'
 import { LeasedCalls } from './leased-calls.js'
 
 interface Window {

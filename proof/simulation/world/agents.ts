@@ -1,4 +1,5 @@
 /** What the seller sells: two agents with one address, whose endpoints have the same names; and the versions that a deploy makes. */
+
 import {
   type AgentDef,
   defineAgent,
@@ -6,7 +7,7 @@ import {
   type HandlerContext,
   SvcError,
 } from '../../../src/index.js'
-import { sleep } from '../../../src/ports/timeouts-and-aborts.js'
+import { sleep } from '../../../src/parts.js'
 import type { Conditions } from '../conditions.js'
 import type { Process } from '../kernel/process.js'
 import type { World } from './world.js'
@@ -14,9 +15,9 @@ import type { World } from './world.js'
 export const ORIGIN = 'https://seller.example'
 export const SISTER = 'https://sister.example'
 export const ENDPOINTS = [
-  ...['work', 'research', 'units', 'feed', 'tale', 'vault'],
+  ...['work', 'research', 'units', 'feed', 'tale', 'vault', 'metered', 'cash', 'balance'],
   // The same names, of another agent of this seller.
-  ...['sister/work', 'sister/feed', 'sister/tale'],
+  ...['sister/work', 'sister/feed', 'sister/tale', 'sister/balance'],
 ] as const as readonly EndpointName[]
 export type EndpointName =
   | 'work'
@@ -25,9 +26,13 @@ export type EndpointName =
   | 'feed'
   | 'tale'
   | 'vault'
+  | 'metered'
+  | 'cash'
+  | 'balance'
   | 'sister/work'
   | 'sister/feed'
   | 'sister/tale'
+  | 'sister/balance'
 
 export function originOf(endpoint: EndpointName): string {
   return endpoint.startsWith('sister/') ? SISTER : ORIGIN
@@ -42,6 +47,15 @@ export interface Work {
   readonly units?: number
   /** How the stream ends, where it is asked of the endpoint that sells streams. */
   readonly tale?: Tale
+  /** What the handler says that the call cost. `caught`: as `wrong`, and the handler hides what that throws. */
+  readonly charge?: 'less' | 'wrong' | 'caught'
+  /** Nobody asked for it. */
+  readonly junk?: string
+}
+
+/** What buys a balance. */
+export interface Purchase {
+  readonly amount: string
 }
 
 export interface Tale {
@@ -64,14 +78,36 @@ function answerOf(run: number, { act, does }: Work): unknown {
   return new Response(JSON.stringify(data), { status: 303, headers })
 }
 
-/** Each event names the run, as an answer does. */
-async function* told(process: Process, answer: unknown, tale: Tale): AsyncGenerator<unknown> {
+/** Each event names the run, as an answer does. What it says that it costs, it says again before it ends. */
+async function* told(
+  process: Process,
+  answer: unknown,
+  tale: Tale,
+  says: () => void,
+): AsyncGenerator<unknown> {
   yield answer
   await sleep(process.clock, tale.ms)
   if (tale.ends === 'break') throw new Error('the tale breaks')
   if (tale.ends === 'never') await new Promise(() => {})
+  says()
   yield answer
 }
+
+/** No cost of any call. */
+const WRONG = ['$1000000', '-$0.001', 'NaN', '', '$1e30', '0.1.1']
+
+function charges(run: number, { charge }: HandlerContext, said: Work['charge']): void {
+  if (said === undefined) return
+  if (said === 'less') return void charge(LESS.usd)
+  try {
+    charge(WRONG[run % WRONG.length]!)
+  } catch (error) {
+    if (said === 'wrong') throw error
+  }
+}
+
+/** Of every price, and its last part is rounded up. */
+export const LESS = { usd: '$0.0004005', units: 401n } as const
 
 /** What an agent sells for, in the version that runs now. */
 export interface Terms {
@@ -88,18 +124,30 @@ export function termsAfter({ deploy, windowCalls }: Conditions, isNew: boolean):
 /** So many calls more has a window that is sold by the next version. */
 const CALLS_MORE = 3
 
+/** An endpoint as it was written down. */
+export interface Sold {
+  readonly name: string
+  readonly handler: (context: HandlerContext) => Promise<unknown>
+}
+
+/** @param onSold hears of each endpoint */
 export function agentOf(
   world: World,
   process: Process,
   payTo: string,
   terms: Terms,
   of: '' | 'sister/',
+  onSold: (sold: Sold) => void = () => {},
 ): AgentDef {
-  const { deploy } = world.conditions
+  const endpoint: typeof defineEndpoint = options => {
+    onSold(options as never)
+    return defineEndpoint(options)
+  }
+  const { deploy, balancePeriod } = world.conditions
   const handler = (name: string) => async (context: HandlerContext) => {
-    const endpoint = `${of}${name}` as EndpointName
+    const at = `${of}${name}` as EndpointName
     const work = context.body as Work
-    const run = world.truth.runBegins(endpoint, work, context)
+    const run = world.truth.runBegins(at, work, context)
     if (work.ms !== undefined) await sleep(process.clock, work.ms)
     switch (work.does) {
       case 'throw':
@@ -113,16 +161,17 @@ export function agentOf(
       case 'return':
       case 'redirect':
       case 'much':
+        charges(run.id, context, work.charge)
         world.truth.runReturns(run)
         return STREAMING.has(name) && work.tale && work.does !== 'redirect'
-          ? told(process, answerOf(run.id, work), work.tale)
+          ? told(process, answerOf(run.id, work), work.tale, () => charges(run.id, context, work.charge))
           : answerOf(run.id, work)
     }
   }
   const timeout = HANDLER_TIMEOUT_MS
   const calls = terms.windowCalls
-  const price = (cents: number) =>
-    `$${((cents + (terms.isNew && deploy === 'price' ? 1 : 0)) / 100).toFixed(2)}`
+  const more = terms.isNew && deploy === 'price' ? 1 : 0
+  const price = (cents: number) => `$${((cents + more) / 100).toFixed(2)}`
   const input =
     terms.isNew && deploy === 'schema' ? ({ type: 'object', required: ['act'] } as const) : undefined
   const stream = { stream: true, streamTimeout: STREAM_TIMEOUT_MS } as const
@@ -130,22 +179,23 @@ export function agentOf(
   const window = (cents: number) => ({
     subscription: { price: price(cents), period: '2h', ...(calls !== undefined && { calls }) },
   })
-  const work = defineEndpoint({ name: 'work', price: price(1), ...common, handler: handler('work') })
-  const tale = defineEndpoint({
+  const work = endpoint({ name: 'work', price: price(1), ...common, handler: handler('work') })
+  const tale = endpoint({
     name: 'tale',
     price: price(1),
     ...stream,
     ...common,
     handler: handler('tale'),
   })
-  const feed = defineEndpoint({
+  const feed = endpoint({
     name: 'feed',
     ...window(of ? 50 : 3),
     ...stream,
     ...common,
     handler: handler('feed'),
   })
-  const about = { description: 'Sells what is asked for.', network: 'testnet', payTo } as const
+  const balance = { amounts: Object.keys(AMOUNTS), period: balancePeriod }
+  const about = { description: 'Sells what is asked for.', network: 'testnet', payTo, balance } as const
   if (of) return defineAgent({ name: 'Sister', handle: 'sister', ...about, endpoints: [work, tale, feed] })
   return defineAgent({
     name: 'Simulated',
@@ -153,8 +203,8 @@ export function agentOf(
     ...about,
     endpoints: [
       work,
-      defineEndpoint({ name: 'research', price: price(5), ...common, handler: handler('research') }),
-      defineEndpoint({
+      endpoint({ name: 'research', price: price(5), ...common, handler: handler('research') }),
+      endpoint({
         name: 'units',
         price: ({ body }: { body: unknown }) => `$0.00${(body as Work).units ?? 1}`,
         priceHint: '$0.001 a unit',
@@ -163,9 +213,49 @@ export function agentOf(
       }),
       tale,
       feed,
-      defineEndpoint({ name: 'vault', ...window(90), ...common, handler: handler('vault') }),
+      endpoint({ name: 'vault', ...window(90), ...common, handler: handler('vault') }),
+      endpoint({
+        name: 'metered',
+        only: 'balance',
+        price: ({ body }: { body: unknown }) => usdOf(((body as Work).units ?? 1) + more * 10_000),
+        priceHint: 'by the base unit',
+        ...common,
+        handler: handler('metered'),
+      }),
+      endpoint({ name: 'cash', balance: false, price: price(1), ...common, handler: handler('cash') }),
     ],
   })
 }
+
+/** What balances are sold for, in base units. */
+export const AMOUNTS = { '$0.03': 30_000n, '$0.10': 100_000n, '$1.00': 1_000_000n } as const
+
+function usdOf(units: number): string {
+  return `$${(units / 1_000_000).toFixed(6)}`
+}
+
+/** The endpoints that a balance of their agent pays for. */
+const ON_BALANCE = ['work', 'research', 'units', 'tale', 'metered', 'sister/work', 'sister/tale'] as const
+
+export function takesBalance(endpoint: EndpointName): boolean {
+  return (ON_BALANCE as readonly string[]).includes(endpoint)
+}
+
+export const sellsBalance = (endpoint: EndpointName) =>
+  endpoint === 'balance' || endpoint === 'sister/balance'
+
+/** The least and the most that a call of an endpoint costs, in base units, whichever version runs. */
+export function pricesOf(endpoint: EndpointName, { units = 1 }: Work, { deploy }: Conditions) {
+  const [least, dearer] =
+    endpoint === 'units'
+      ? [units * 1_000, 0]
+      : endpoint === 'metered'
+        ? [units, CENT]
+        : [CENTS[endpoint] ?? CENT, CENT]
+  return { least: BigInt(least), most: BigInt(least + (deploy === 'price' ? dearer : 0)) }
+}
+
+const CENT = 10_000
+const CENTS: Partial<Record<EndpointName, number>> = { research: 5 * CENT }
 
 const STREAMING: ReadonlySet<string> = new Set(['tale', 'feed'])

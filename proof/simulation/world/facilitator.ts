@@ -1,13 +1,21 @@
 /** A facilitator over the sandbox’s ledger and checks; the fate of each request decides how its answer goes wrong. */
 
-import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
-import { answerOf } from '../../../src/adapters/facilitator/verdict-of-response.js'
-import { CAIP2 } from '../../../src/domain/network.js'
-import { createBazaarIndex } from '../../../src/facilitator/bazaar-index.js'
-import type { Exchange, ExchangeReply, OutgoingRequest } from '../../../src/ports/exchange.js'
-import { facilitatorRoutes } from '../../../src/sandbox/facilitator-routes.js'
-import type { Fault, FaultName, FaultSource, Stage } from '../../../src/sandbox/faults.js'
-import { json, type Reply } from '../../../src/sandbox/web-server.js'
+import { CAIP2 } from '../../../src/client.js'
+import {
+  algorandPaymentReader,
+  answerOf,
+  createBazaarIndex,
+  type Exchange,
+  type ExchangeReply,
+  type Fault,
+  type FaultName,
+  type FaultSource,
+  facilitatorRoutes,
+  json,
+  type OutgoingRequest,
+  type Reply,
+  type Stage,
+} from '../../../src/parts.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from './accounts.js'

@@ -1,12 +1,15 @@
 /** A node over the sandbox's ledger: behind by some rounds, each answer by itself, as behind a balancer. */
 
-import { unavailable } from '../../../src/adapters/algorand/node-response-reader.js'
-import { MAINNET, TESTNET } from '../../../src/domain/network.js'
-import type { Exchange } from '../../../src/ports/exchange.js'
-import { withTimeout } from '../../../src/ports/timeouts-and-aborts.js'
-import { algodRoutes } from '../../../src/sandbox/algod-routes.js'
-import type { Ledger } from '../../../src/sandbox/ledger.js'
-import { BadRequest } from '../../../src/sandbox/web-server.js'
+import {
+  algodRoutes,
+  BadRequest,
+  type Exchange,
+  type Ledger,
+  MAINNET,
+  TESTNET,
+  unavailable,
+  withTimeout,
+} from '../../../src/parts.js'
 import { Process } from '../kernel/process.js'
 import { exchangeThat, textOf } from './wire.js'
 import type { World } from './world.js'

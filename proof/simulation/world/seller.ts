@@ -1,22 +1,28 @@
-/** A seller: one agent, served by replicas that come and go. */
-import type { RequestListener } from 'node:http'
-import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
-import { fetchHandler } from '../../../src/adapters/http/fetch-handler.js'
-import { koaHost } from '../../../src/adapters/http/koa-app.js'
 // Loaded before an episode: a file that is read meanwhile would take no simulated time.
 import '../../../src/adapters/mcp/tool-server.js'
-import { assemble } from '../../../src/app/server/assemble.js'
-import { createDrain, type Drain } from '../../../src/app/server/drain.js'
-import type { ServerOptions } from '../../../src/app/server/server-options.js'
-import { settingsOf } from '../../../src/app/server/settings-from-options.js'
-import { auditOf } from '../../../src/audit/call-observers.js'
-import { sleep } from '../../../src/ports/timeouts-and-aborts.js'
+import type { RequestListener } from 'node:http'
+import type { ServerOptions } from '../../../src/index.js'
+import {
+  algorandPaymentReader,
+  assemble,
+  auditOf,
+  createDrain,
+  type Drain,
+  fetchHandler,
+  fetchResponder,
+  koaHost,
+  settingsOf,
+  sleep,
+} from '../../../src/parts.js'
 import { seededRandom } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from './accounts.js'
-import { ANSWER_BYTES_MAX, agentOf, SISTER, termsAfter } from './agents.js'
+import { ANSWER_BYTES_MAX, agentOf, SISTER, type Sold, termsAfter } from './agents.js'
+import { skewOf } from './clocks.js'
 import { fetched } from './fetch-wire.js'
+import { gatedAgent, gatedFetch, gatedKoa, type Parts } from './gates.js'
+import { mountedIn, prefixOf } from './mounts.js'
 import { ownStores, type StoresFor, sharedStores } from './stores.js'
 import { type HangUp, received, type WireReply, type WireRequest } from './wire.js'
 import type { World } from './world.js'
@@ -31,7 +37,7 @@ const LAST_WORDS_MS = 3_000
 const ROLLING_MS = 15_000
 
 /** One agent in a process: on Node, and for `fetch`. */
-interface Host {
+export interface Host {
   readonly listener: RequestListener
   readonly fetch: (request: Request) => Promise<Response>
 }
@@ -63,10 +69,14 @@ export class Seller {
     return this.#replicas.reduce((sum, replica) => sum + (replica?.drain.count() ?? 0), 0)
   }
 
-  /** How far the clock by which windows end is ahead of the simulation's: in memory, that of the one process. */
-  get windowsSkewMs(): number {
+  /**
+   * How far the clock by which windows and balances end has been ahead of the simulation's, at the least and at the most: in memory,
+   * that of the one process.
+   */
+  get skewMs(): { readonly least: number; readonly most: number } {
     const [replica] = this.#replicas
-    return this.#world.conditions.store === 'memory' && replica ? replica.process.skewMs : 0
+    const skews = this.#world.conditions.store === 'memory' && replica ? replica.process.skews : [0]
+    return { least: Math.min(...skews), most: Math.max(...skews) }
   }
 
   /** To a replica that the balancer picks; `place` names the caller's link. */
@@ -76,11 +86,12 @@ export class Seller {
     const replica = this.#replicas[at] ?? this.#replicas.find(each => each !== undefined)
     if (!replica) return Promise.reject(new ConnectionLost('ECONNREFUSED'))
     const { process, seller, sister } = replica
+    const asked = { ...request, target: prefixOf(conditions.mount) + request.target }
     const host = sister && request.host === new URL(SISTER).host ? sister : seller
     return network.ask(from, process, `${place}>seller`, conditions.links.http, () =>
       request.isFetched
-        ? fetched(process, host.fetch, request, hangUp)
-        : received(process, host.listener, request, hangUp),
+        ? fetched(process, host.fetch, asked, hangUp)
+        : received(process, host.listener, asked, hangUp),
     )
   }
 
@@ -112,12 +123,7 @@ export class Seller {
     const world = this.#world
     const { fate, timeline, conditions } = world
     const name = `seller${place}.${++this.#starts}`
-    // Of its machine, whichever process runs there.
-    const roll = fate.dice(`seller${place}.skew`)
-    const process = new Process(name, timeline, {
-      nowMs: roll.between(-conditions.skewMs, conditions.skewMs),
-      upMs: roll.between(0, 1_000_000),
-    })
+    const process = new Process(name, timeline, skewOf(world, `seller${place}`))
     const reader = algorandPaymentReader()
     const around = {
       clock: process.clock,
@@ -135,14 +141,29 @@ export class Seller {
     const terms = termsAfter(conditions, this.#isNew)
     const stores = this.#storesFor(process)
     const options = optionsOf(world, stores, this.#isNew)
+    const clientAddress = (request: Request) => request.headers.get('x-address') ?? undefined
     const hostOf = (of: '' | 'sister/'): Host => {
-      const settings = settingsOf(agentOf(world, process, this.payTo, terms, of), options)
-      const { table } = assemble(settings, drain, around)
-      const clientAddress = (request: Request) => request.headers.get('x-address') ?? undefined
-      return {
-        listener: koaHost(table, settings.logger).app.callback(),
-        fetch: fetchHandler(table, { clientAddress, logger: settings.logger, clock: process.clock }),
+      const sold: Sold[] = []
+      const whole = agentOf(world, process, this.payTo, terms, of, each => sold.push(each))
+      const isGated = conditions.mount === 'gate'
+      const made = () => {
+        const agent = isGated ? gatedAgent(whole) : whole
+        const settings = { ...settingsOf(agent, options), clientAddress }
+        const { table, sell } = assemble(settings, drain, around)
+        const host = koaHost(table, settings.logger)
+        const aside = { logger: settings.logger, clock: process.clock }
+        const fetch = fetchHandler(table, { clientAddress, ...aside })
+        const parts = { sell, host, fetch, koa: () => host.middleware, answerFetch: fetchResponder(aside) }
+        return {
+          app: host.app,
+          fetch,
+          gate: [sold, parts as unknown as Parts, settings, agent.endpoints as never] as const,
+        }
       }
+      // Two hosts of one agent: a gate sells a route in one of them.
+      if (isGated) return { listener: gatedKoa(...made().gate), fetch: gatedFetch(...made().gate) }
+      const { app, fetch } = made()
+      return { listener: conditions.mount === 'app' ? mountedIn(app) : app.callback(), fetch }
     }
     const sister = conditions.agents === 'two' ? hostOf('sister/') : undefined
     this.#replicas[place] = { process, drain, seller: hostOf(''), sister }
@@ -156,7 +177,7 @@ export class Seller {
 }
 
 function optionsOf(world: World, stores: ServerOptions['stores'], isNew: boolean): ServerOptions {
-  const { confirm, hasCredit, perMinute, deploy } = world.conditions
+  const { confirm, hasCredit, perMinute, deploy, mount } = world.conditions
   const { onLostResponse: before, backup: quoted } = world.conditions
   const onLostResponse = isNew && deploy === 'mode' ? NEXT_MODE[before ?? 'none'] : before
   const backup = isNew && deploy === 'facilitators' && quoted === 'none' ? 'honest' : quoted
@@ -164,6 +185,7 @@ function optionsOf(world: World, stores: ServerOptions['stores'], isNew: boolean
   return {
     facilitatorUrl: backup === 'none' ? first : [first, `https://${BACKUP_HOST}`],
     algodUrl: `https://${NODE_HOST}`,
+    ...(mount === 'base path' && { basePath: prefixOf(mount) }),
     confirm,
     stores: { ...stores, runs: world.truth.runs },
     ...(onLostResponse && {

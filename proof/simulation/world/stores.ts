@@ -1,14 +1,17 @@
 /** The stores of a seller: in its process's own memory, or shared by all its replicas behind a network. */
-import { memoryChargeStore } from '../../../src/adapters/memory/charge-store.js'
-import { memoryCounters } from '../../../src/adapters/memory/counters.js'
-import { memorySubscriptions } from '../../../src/adapters/memory/subscriptions.js'
-import { memoryTasks } from '../../../src/adapters/memory/task-store.js'
-import { type ChargeConnection, redisChargeStore } from '../../../src/adapters/redis/charge-store.js'
-import { serverTime } from '../../../src/adapters/redis/server-time.js'
-import type { Stores } from '../../../src/app/server/server-options.js'
-import type { ChargeStore } from '../../../src/index.js'
-import { withTimeout } from '../../../src/ports/timeouts-and-aborts.js'
-import { NO_FAULTS } from '../kernel/network.js'
+
+import type { ChargeStore, Stores } from '../../../src/index.js'
+import {
+  type ChargeConnection,
+  memoryChargeStore,
+  memoryCounters,
+  memorySubscriptions,
+  memoryTasks,
+  redisChargeStore,
+  serverTime,
+  withTimeout,
+} from '../../../src/parts.js'
+import { type LinkFaults, NO_FAULTS } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { redisModel } from '../stores/redis-model.js'
 import { sharedWindows } from '../stores/shared-windows.js'
@@ -37,16 +40,36 @@ export function ownStores(world: World): StoresFor {
     })
 }
 
+/** Where a store counts what a call on a balance cost. */
+export const COUNTING = 'svcCount'
+
 /** How soon after a move was given up its process is gone: before it can take anything back. */
 const GONE_AFTER_MS = 100
 
+const LATE: LinkFaults = { ...NO_FAULTS, late: 1 }
+const LOST: LinkFaults = { ...NO_FAULTS, lost: 1 }
+
 /** A record that arrives late, of a process that tells its caller so and dies at once. */
-function recordsLate({ fate, timeline, conditions }: World, from: Process, place: string): boolean {
-  if (!place.endsWith('svcRecord')) return false
+function recordFaults({ fate, timeline, conditions }: World, from: Process, place: string) {
+  if (!place.endsWith('svcRecord')) return undefined
   const name = fate.numbered(`${place}.late`)
-  if (!fate.strike(name, conditions.lateRecord, timeline.nowMs)) return false
+  if (!fate.strike(name, conditions.lateRecord, timeline.nowMs)) return undefined
   timeline.after(COMMAND_TIMEOUT_MS + GONE_AFTER_MS, () => from.die())
-  return true
+  return LATE
+}
+
+/**
+ * A count of a process that stands still meanwhile, whose callers go and ask another one: it arrives late, or it is lost, and sent again
+ * when its process moves.
+ */
+function countFaults(world: World, from: Process, place: string) {
+  if (!place.endsWith(COUNTING)) return undefined
+  const { fate, timeline, conditions } = world
+  const wanted = world.isWanted('count')
+  const strike = wanted ?? fate.strike(fate.numbered(`${place}.late`), conditions.lateRecord, timeline.nowMs)
+  if (!strike) return undefined
+  world.abandon(from, strike)
+  return wanted ? LOST : LATE
 }
 
 /** One Redis: the real adapter over the model of its scripts; the rest in memory there. */
@@ -64,8 +87,8 @@ export function sharedStores(world: World): StoresFor {
       const { network, conditions } = world
       const place = `${from.name}>redis.${what}`
       world.point(from, place)
-      const faults = recordsLate(world, from, place) ? { ...NO_FAULTS, late: 1 } : conditions.links.store
-      const asked = network.ask(from, redis, place, faults, serve)
+      const struck = recordFaults(world, from, place) ?? countFaults(world, from, place)
+      const asked = network.ask(from, redis, place, struck ?? conditions.links.store, serve)
       return withTimeout(from.clock, COMMAND_TIMEOUT_MS, asked).finally(() => world.point(from, `${place}<`))
     }
     const connection: ChargeConnection = {
@@ -74,7 +97,7 @@ export function sharedStores(world: World): StoresFor {
       script: (name, lua) => {
         const run = model.script(name, lua)
         return (keys, args) =>
-          ask(name, async () => {
+          ask(isCount(name, args) ? COUNTING : name, async () => {
             const reply = await run(keys, args)
             if (String(reply) === 'recorded') world.truth.recordApplied(String(args[1]))
             return reply
@@ -128,7 +151,12 @@ function remote<T extends object>(
 }
 
 /** Faults that belong to a record strike it in every store. */
-const OWN_PLACES: Readonly<Record<string, string>> = { record: 'svcRecord' }
+const OWN_PLACES: Readonly<Record<string, string>> = { record: 'svcRecord', count: COUNTING }
+
+/** A close that takes from a balance. Its arguments are letters, a token, how, how long, what. */
+function isCount(name: string, args: readonly unknown[]): boolean {
+  return name === 'svcClose' && args[4] !== ''
+}
 
 /** A move that arrives after its caller has given it up does nothing: what the port asks of every store. */
 function inTime<T>({ timeline }: World, serve: () => T): () => T {

@@ -1,10 +1,10 @@
 /** What really happened, as nobody in the world knows it: every run, every charge, and what each party was told. */
-import { algorandPaymentReader } from '../../../src/adapters/algorand/read-payment.js'
+
 import type { ChargeStore, EndedCall, HandlerContext, Runs } from '../../../src/index.js'
-import type { ReadPayment } from '../../../src/ports/payment-reader.js'
+import { algorandPaymentReader, type ReadPayment } from '../../../src/parts.js'
 import type { Invariant } from '../invariants/names.js'
 import type { Process } from '../kernel/process.js'
-import type { EndpointName, Work } from './agents.js'
+import { type EndpointName, sellsBalance, type Work } from './agents.js'
 import type { WireReply, WireRequest } from './wire.js'
 
 /** One start of a handler. */
@@ -12,8 +12,11 @@ export interface Run {
   readonly id: number
   readonly endpoint: EndpointName
   readonly act: string
+  readonly work: Work
   readonly txId: string | undefined
   readonly payer: string | undefined
+  /** Of its request. */
+  readonly key: string | undefined
   /** Its call's. */
   readonly traceId: string
   readonly atMs: number
@@ -27,6 +30,10 @@ export interface Asking {
   readonly body: string
   readonly key: string | undefined
   readonly window: string | undefined
+  /** The key of a balance. */
+  readonly balance: string | undefined
+  /** Base units, as the caller sent them. */
+  readonly maxCharge: string | undefined
   readonly header: string | undefined
   /** As it was sent: through which door, in which wrapping. */
   readonly request: WireRequest
@@ -34,8 +41,12 @@ export interface Asking {
   readonly payment: ReadPayment | undefined
   readonly atMs: number
   reply: WireReply | undefined
+  /** When its caller had the answer, or was gone. */
+  heardMs: number | undefined
   /** The connection ended before the answer had left, or the answer was lost on its way. */
   isLost: boolean
+  /** Its caller ended it. */
+  isHungUp: boolean
 }
 
 /** A window that a buyer has heard of. */
@@ -43,10 +54,21 @@ export interface Window {
   readonly txId: string
   /** The endpoint that it was sold for. */
   readonly endpoint: EndpointName
-  /** By the simulation's time of day; the buyer heard the store's. */
+  /** By the time of day of the store, as the buyer heard it. */
   readonly expiresAtMs: number
   /** The runs whose answers were heard in it, without the one that bought it. */
   readonly runs: Set<number>
+}
+
+/** A balance that a buyer has heard of. */
+export interface Balance {
+  readonly txId: string
+  /** The endpoint that sold it. */
+  readonly endpoint: EndpointName
+  /** What was paid for it, by the chain. */
+  readonly bought: bigint
+  /** By the simulation's time of day. */
+  readonly expiresAtMs: number
 }
 
 /** Who sent a payment to be settled, and when. */
@@ -78,6 +100,7 @@ export interface Resolved {
   readonly call: string
   readonly txId: string
   readonly verdict: 'found' | 'dead'
+  readonly atMs: number
 }
 
 export interface Violation {
@@ -108,8 +131,14 @@ export class Truth {
   /** The payment that bought each window's key, and the run that was delivered for each payment. */
   readonly windows = new Map<string, Window>()
   readonly delivered = new Map<string, number>()
+  /** By their keys. */
+  readonly balances = new Map<string, Balance>()
+  /** What each run of each call on a balance was told to cost. */
+  readonly costs = new Map<string, Map<number, bigint>>()
   /** Payments that their payer submitted itself. */
   readonly byPayer = new Set<string>()
+  /** Payments that a hostile seller called spent. */
+  readonly calledSpent = new Set<string>()
   deaths = 0
   readonly #reader = algorandPaymentReader()
   readonly #read = new Map<string, ReadPayment | undefined>()
@@ -151,14 +180,25 @@ export class Truth {
   runBegins(
     endpoint: EndpointName,
     work: Work,
-    { payment, traceId }: Pick<HandlerContext, 'payment' | 'traceId'>,
+    { payment, traceId, idempotencyKey: key }: HandlerContext,
   ): Run {
     const { txId, payer } = payment
     const id = this.handlerRuns.length + 1
-    const run = { id, endpoint, act: work.act, txId, payer, traceId, atMs: this.#now(), returned: false }
+    const about = { id, endpoint, act: work.act, work, txId, payer, key, traceId }
+    const run = { ...about, atMs: this.#now(), returned: false }
     this.handlerRuns.push(run)
     this.#trace(`run ${id} begins for ${work.act} ${txId?.slice(0, 6) ?? ''}`)
     return run
+  }
+
+  /** The runs of calls that were asked for on this balance; two balances may have seen one key. */
+  runsOn(balance: string): Run[] {
+    const asked = new Set(
+      this.askings.flatMap(({ endpoint, key, ...asking }) =>
+        asking.balance === balance && key !== undefined ? [`${endpoint} ${key}`] : [],
+      ),
+    )
+    return this.handlerRuns.filter(({ endpoint, key, txId }) => !txId && asked.has(`${endpoint} ${key}`))
   }
 
   runReturns(run: Run): void {
@@ -173,7 +213,11 @@ export class Truth {
     this.#trace(`settle ${txId.slice(0, 6)}`)
     this.settles.push({ txId, atMs: this.#now() })
     const hasReturned = this.handlerRuns.some(run => run.txId === txId && run.returned)
-    if (!hasReturned)
+    // What sells balances is the product's own handler.
+    const isPurchase = this.askings.some(
+      ({ payment, endpoint }) => payment?.txId === txId && sellsBalance(endpoint),
+    )
+    if (!hasReturned && !isPurchase)
       this.violated('no-charge-without-answer', `${txId} is settled, and no run for it has returned`)
     const isRecorded = this.records.some(record => record.txId === txId && record.appliedMs !== undefined)
     if (!isRecorded) this.violated('recorded-before-settling', `${txId} is settled, and nobody recorded it`)
@@ -210,7 +254,10 @@ export class Truth {
         const opened = await store.open(move)
         const { verdict } = opened
         if (verdict === 'opened')
-          this.opened.push({ token: move.token, hasPayment: move.payment !== undefined })
+          this.opened.push({
+            token: move.token,
+            hasPayment: move.payment !== undefined || move.hasUnits === true,
+          })
         const txId = verdict === 'orphaned' ? opened.recorded.payment?.txId : move.payment
         if (txId && (verdict === 'opened' || verdict === 'orphaned'))
           this.holds.push({ call: move.token, txId, from, atMs: this.#now() })
@@ -231,7 +278,7 @@ export class Truth {
       },
       resolve: move => {
         const { txId, token: call, verdict } = move
-        this.resolves.push({ call, txId, verdict })
+        this.resolves.push({ call, txId, verdict, atMs: this.#now() })
         return store.resolve(move)
       },
     }
@@ -245,9 +292,19 @@ export class Truth {
     if (ms > RECORD_MAX_MS) this.violated('moves-in-time', `${record.txId} was recorded after ${ms} ms`)
   }
 
-  asked(asking: Omit<Asking, 'payment' | 'atMs' | 'reply' | 'isLost'>): Asking {
+  asked(asking: Omit<Asking, 'payment' | 'atMs' | 'reply' | 'heardMs' | 'isLost' | 'isHungUp'>): Asking {
     const payment = this.#readHeader(asking.header)
-    const made = { ...asking, payment, atMs: this.#now(), reply: undefined, isLost: false }
+    const key = asking.key ?? identifierOf(asking.header)
+    const made = {
+      ...asking,
+      key,
+      payment,
+      atMs: this.#now(),
+      reply: undefined,
+      heardMs: undefined,
+      isLost: false,
+      isHungUp: false,
+    }
     this.askings.push(made)
     this.#trace(
       `ask ${asking.endpoint} ${asking.act} ${payment?.txId.slice(0, 6) ?? '-'} key ${asking.key ?? '-'}`,
@@ -255,9 +312,11 @@ export class Truth {
     return made
   }
 
-  heard(asking: Asking, reply: WireReply | undefined): void {
+  heard(asking: Asking, reply: WireReply | undefined, isHungUp = false): void {
     asking.reply = reply
+    asking.heardMs = this.#now()
     asking.isLost = reply === undefined
+    asking.isHungUp = isHungUp
     const told = reply ? `${reply.status} ${reply.body.slice(0, 60)}` : 'lost'
     this.#trace(`hear ${asking.act} ${asking.payment?.txId.slice(0, 6) ?? '-'} ${told}`)
     if (reply) this.#onReply(asking, reply)
@@ -278,6 +337,17 @@ export class Truth {
       // It is no payment.
       return undefined
     }
+  }
+}
+
+/** The key that a payment brings in itself. */
+function identifierOf(header: string | undefined): string | undefined {
+  try {
+    const { extensions } = JSON.parse(Buffer.from(header ?? '', 'base64').toString('utf8'))
+    return extensions?.['payment-identifier']?.info?.id
+  } catch {
+    // It is no payment.
+    return undefined
   }
 }
 

@@ -1,7 +1,9 @@
 /** HTTP without sockets: a request as Node's server has read it, and a response that says what became of it. */
+
+import { EventEmitter } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { Readable, Writable } from 'node:stream'
-import type { Exchange } from '../../../src/ports/exchange.js'
+import type { Exchange } from '../../../src/parts.js'
 import { ConnectionLost } from '../kernel/network.js'
 import type { Process } from '../kernel/process.js'
 import type { EndpointName } from './agents.js'
@@ -35,6 +37,8 @@ export interface Asked {
   readonly body: string
   readonly key: string | undefined
   readonly window: string | undefined
+  readonly balance: string | undefined
+  readonly maxCharge: string | undefined
   /** The payment, as it stands in the header. */
   readonly header: string | undefined
 }
@@ -94,13 +98,16 @@ function incoming({ method, target, host, headers, body, address }: WireRequest)
   }) as unknown as IncomingMessage
 }
 
+/** A response of Node's server, as far as Koa and what it is built of know one. */
 class Response extends Writable {
   readonly req: IncomingMessage
-  readonly socket = {}
+  readonly socket = Object.assign(new EventEmitter(), { writable: true })
+  statusCode = 200
   headersSent = false
-  #status = 0
   #text = ''
-  #headers: [string, string][] = []
+  /** By their names in small letters. */
+  readonly #set = new Map<string, readonly [string, string | readonly string[]]>()
+  #sent: [string, string][] = []
   readonly #process: Process
 
   constructor(
@@ -114,29 +121,60 @@ class Response extends Writable {
     // A stream that breaks ends its connection, which is all that its caller sees.
     this.on('error', () => {})
     this.once('close', () => {
-      const reply = { status: this.#status, headers: this.#headers, body: this.#text }
+      const reply = { status: this.statusCode, headers: this.#sent, body: this.#text }
       told(this.writableFinished ? reply : undefined, 'ECONNRESET')
     })
   }
 
+  get finished(): boolean {
+    return this.writableEnded
+  }
+
   getHeaderNames(): string[] {
-    return []
+    return [...this.#set.keys()]
+  }
+
+  getHeaders(): Record<string, string | readonly string[]> {
+    return Object.fromEntries([...this.#set].map(([name, [, value]]) => [name, value]))
+  }
+
+  getHeader(name: string): string | readonly string[] | undefined {
+    return this.#set.get(name.toLowerCase())?.[1]
+  }
+
+  hasHeader(name: string): boolean {
+    return this.#set.has(name.toLowerCase())
+  }
+
+  setHeader(name: string, value: string | number | readonly string[]): void {
+    this.#set.set(name.toLowerCase(), [name, Array.isArray(value) ? value : String(value)])
+  }
+
+  removeHeader(name: string): void {
+    this.#set.delete(name.toLowerCase())
   }
 
   writeHead(status: number, headers: readonly string[]): void {
-    this.headersSent = true
-    this.#status = status
-    for (let at = 0; at < headers.length; at += 2) this.#headers.push([headers[at]!, headers[at + 1]!])
+    this.flushHeaders()
+    this.statusCode = status
+    for (let at = 0; at < headers.length; at += 2) this.#sent.push([headers[at]!, headers[at + 1]!])
   }
 
-  flushHeaders(): void {}
+  flushHeaders(): void {
+    if (this.headersSent) return
+    this.headersSent = true
+    for (const [name, value] of this.#set.values())
+      for (const each of [value].flat()) this.#sent.push([name, each])
+  }
 
   override _write(chunk: Uint8Array, _encoding: string, done: () => void): void {
+    this.flushHeaders()
     this.#text += textOf(chunk)
     done()
   }
 
   override _final(done: () => void): void {
+    this.flushHeaders()
     this.#process.clock.after(FLUSH_MS, done)
   }
 

@@ -1,12 +1,16 @@
 /** One episode's world: its time, its chain, its facilitator, its seller, and what really happened. */
 
-import { decodeMember } from '../../../src/adapters/algorand/decode-transaction.js'
-import { TESTNET } from '../../../src/domain/network.js'
-import type { Cancel } from '../../../src/ports/clock.js'
-import type { Logger } from '../../../src/ports/logger.js'
-import type { SignedPayment } from '../../../src/ports/payment-signer.js'
-import { type Credit, createLedger, type Ledger } from '../../../src/sandbox/ledger.js'
-import { createRounds } from '../../../src/sandbox/rounds.js'
+import type { Cancel, Logger } from '../../../src/index.js'
+import {
+  type Credit,
+  createLedger,
+  createRounds,
+  decodeAnswerHeader,
+  decodeMember,
+  type Ledger,
+  type SignedPayment,
+  TESTNET,
+} from '../../../src/parts.js'
 import { type Conditions, calm, mayForgetCalls } from '../conditions.js'
 import { checkReply } from '../invariants/answers.js'
 import { Questions } from '../invariants/questions.js'
@@ -16,9 +20,11 @@ import { ConnectionLost, Network } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { Timeline } from '../kernel/timeline.js'
 import { keyOf } from './accounts.js'
-import { ENDPOINTS, type EndpointName, originOf, SISTER, type Work } from './agents.js'
+import { ENDPOINTS, type EndpointName, originOf, type Purchase, SISTER, type Work } from './agents.js'
 import { Facilitator } from './facilitator.js'
+import { prefixOf } from './mounts.js'
 import { Node } from './node.js'
+import { runningTheProgram } from './programs.js'
 import { Seller } from './seller.js'
 import { Truth } from './truth.js'
 import { HangUp, type WireReply, type WireRequest } from './wire.js'
@@ -34,11 +40,15 @@ const AMBUSH_MIN_MS = 16_000
 const AMBUSH_MAX_MS = 40_000
 const HANG_UP_MIN_MS = 5
 const HANG_UP_MAX_MS = 40_000
+/** Within so long a question has left. */
+const SENT_MS = 1
 /** How long anybody waits for an answer. */
 const PATIENCE_MS = 400_000
 
 /** The asset and the fees that everybody has enough of, unless an act says otherwise. */
 const PLENTY = { microAlgos: 1_000_000_000n, usdc: 1_000_000_000n }
+
+type Moment = 'settle' | 'count'
 
 export interface WorldOptions {
   readonly seed: string
@@ -68,6 +78,7 @@ export class World {
   acting = 0
   /** Pairs of features that met in a call. */
   readonly met: string[] = []
+  #wanted: { readonly moment: Moment; readonly dice: Dice } | undefined
   readonly #later: (() => void)[] = []
   readonly #onLine: ((line: string) => void) | undefined
   readonly #mortals = new Set<Process>()
@@ -88,12 +99,13 @@ export class World {
       call => this.questions.ended(call),
     )
     const { clock } = new Process('chain', this.timeline)
-    this.ledger = createLedger({
+    const ledger = createLedger({
       network: TESTNET,
       rounds: createRounds({ roundMs: ROUND_MS, clock, first: FIRST_ROUND }),
       feeSink: keyOf('fee sink').address,
       nowMs: clock.now,
     })
+    this.ledger = runningTheProgram(ledger)
     this.ledger.credit(keyOf('fee sink').address, { microAlgos: 1_000_000n })
     for (const sponsor of ['sponsor', 'backup sponsor']) this.ledger.credit(keyOf(sponsor).address, PLENTY)
     this.ledger.credit(keyOf('seller').address, { microAlgos: 1_000_000n, optIn: true })
@@ -141,9 +153,12 @@ export class World {
     const { fate, timeline } = this
     const name = fate.numbered(`${place}.at`)
     const isSettling = place.endsWith('/settle')
-    const weight = isSettling || place.endsWith('svcRecord') ? SETTLING_WEIGHT : 1
-    const ambushed = isSettling && fate.strike(`${name}.ambush`, this.conditions.ambush, timeline.nowMs)
+    const isCounting = place.endsWith('svcCount')
+    const weight = isSettling || isCounting || place.endsWith('svcRecord') ? SETTLING_WEIGHT : 1
+    const ambushed =
+      (isSettling || isCounting) && fate.strike(`${name}.ambush`, this.conditions.ambush, timeline.nowMs)
     if (ambushed) return void this.#ambush(process, ambushed)
+    if (isSettling && this.isWanted('settle')) return void timeline.after(SENT_MS, () => process.die())
     if (fate.strike(`${name}.death`, death * weight, timeline.nowMs)) return void process.die()
     const still = fate.strike(`${name}.still`, standstill * weight, timeline.nowMs)
     if (!still) return
@@ -157,10 +172,34 @@ export class World {
    * facilitator refuses: what each of these does alone is seen often enough, and all of them together hardly ever.
    */
   #ambush(process: Process, dice: Dice): void {
-    this.trace(`${process.name} is ambushed`)
     this.facilitator.refusesNext = true
+    this.abandon(process, dice)
+  }
+
+  /** An act of this name wants the next process that settles to die there, or the next that counts a call to stand still. */
+  want(moment: Moment, name: string): void {
+    const dice = this.fate.strike(name, 1, this.timeline.nowMs)
+    if (dice) this.#wanted = { moment, dice }
+  }
+
+  /** The dice of the act that wants so, once. */
+  isWanted(moment: Moment): Dice | undefined {
+    const wanted = this.#wanted
+    if (wanted?.moment !== moment || this.fate.isOver) return undefined
+    this.#wanted = undefined
+    return wanted.dice
+  }
+
+  /** It stands still for longer than a lease, and all callers lose their connections. */
+  abandon(process: Process, dice: Dice): void {
+    this.trace(`${process.name} is abandoned`)
     process.standStill(dice.span(AMBUSH_MIN_MS, AMBUSH_MAX_MS))
     for (const hangUp of this.#requests) hangUp()
+  }
+
+  /** As buyers call it. */
+  urlOf(endpoint: EndpointName): string {
+    return `${originOf(endpoint)}${prefixOf(this.conditions.mount)}/${endpoint.replace('sister/', '')}`
   }
 
   /** Looked at when all payments have landed or can land no more. */
@@ -180,7 +219,15 @@ export class World {
   }
 
   /** One request over HTTP, and what came back. @throws ConnectionLost */
-  async http(from: Process, act: string, request: WireRequest, hangUp = new HangUp()): Promise<WireReply> {
+  async http(
+    from: Process,
+    act: string,
+    request: WireRequest,
+    {
+      hangUp = new HangUp(),
+      patienceMs = PATIENCE_MS,
+    }: { readonly hangUp?: HangUp; readonly patienceMs?: number | undefined } = {},
+  ): Promise<WireReply> {
     const { fate, timeline, conditions } = this
     const asking = this.truth.asked(askingOf(request, act))
     const name = fate.numbered(`${act}.http`)
@@ -195,7 +242,7 @@ export class World {
         from.deliver(() => reject(new ConnectionLost('hung up')))
       }
       if (strike) timeline.after(strike.span(HANG_UP_MIN_MS, HANG_UP_MAX_MS), end)
-      giveUp = from.clock.after(PATIENCE_MS, end)
+      giveUp = from.clock.after(patienceMs, end)
       over = () => this.#requests.delete(end)
       this.#requests.add(end)
     })
@@ -205,7 +252,7 @@ export class World {
       this.truth.heard(asking, reply)
       return reply
     } catch (error) {
-      this.truth.heard(asking, undefined)
+      this.truth.heard(asking, undefined, hangUp.isGone)
       throw error
     } finally {
       giveUp?.()
@@ -226,22 +273,40 @@ function causeIn(fields: object): string {
   return String(err ?? cause ?? '')
 }
 
-function askingOf(request: WireRequest, act: string): Parameters<Truth['asked']>[0] {
+/** What a request asks for, through whichever door. */
+export function askingOf(request: WireRequest, act: string): Parameters<Truth['asked']>[0] {
   const { target, host, headers, body, address, asks } = request
   const path = target.slice(1).split('?')[0] as EndpointName
   const name = asks?.endpoint ?? (ENDPOINTS.includes(path) ? path : (skillIn(body) ?? path))
+  const header = asks ? asks.header : headers['payment-signature']
   const isSister = asks === undefined && host === new URL(SISTER).host
   return {
     endpoint: isSister ? (`sister/${name}` as EndpointName) : name,
     act,
     body: asks?.body ?? inputIn(path, body) ?? '',
-    key: asks ? asks.key : headers['idempotency-key'],
+    key: (asks ? asks.key : headers['idempotency-key']) ?? identifierOf(header),
     window: asks ? asks.window : headers['x-svc-subscription'],
-    header: asks ? asks.header : headers['payment-signature'],
+    balance: asks ? asks.balance : headers['x-svc-balance-key'],
+    maxCharge: asks ? asks.maxCharge : headers['x-svc-max-charge'],
+    header,
     request,
     address,
   }
 }
+
+/** The other place for a key. It stands around the signed transaction, so that the chain shows it as little as a header. */
+function identifierOf(header: string | undefined): string | undefined {
+  const { extensions } = (decodeAnswerHeader(header ?? '') ?? {}) as Partial<Identified>
+  const id = extensions?.['payment-identifier']?.info?.id
+  return id !== undefined && IDENTIFIER.test(id) ? id : undefined
+}
+
+interface Identified {
+  readonly extensions: { readonly 'payment-identifier'?: { readonly info?: { readonly id?: string } } }
+}
+
+/** What the extension's schema allows. */
+const IDENTIFIER = /^[\w-]{16,128}$/
 
 function skillIn(body: string | undefined): EndpointName | undefined {
   return body && JSON.parse(body).params?.message?.metadata?.skillId
@@ -254,7 +319,7 @@ function inputIn(path: string, body: string | undefined): string | undefined {
 
 export function workRequest(
   endpoint: EndpointName,
-  work: Work,
+  work: Work | Purchase,
   headers: Readonly<Record<string, string>>,
   address: string,
 ): WireRequest {

@@ -1,5 +1,4 @@
 /** How A2A answers each final state of a call, by the kind of its outcome. */
-import { balanceTold } from '../../domain/balance-terms.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { type AnswerContent, contentOf } from '../../domain/handler-answer.js'
 import {
@@ -13,13 +12,11 @@ import {
   resultText,
 } from '../../domain/json-rpc.js'
 import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
-import { subscriptionTold } from '../../domain/subscription-terms.js'
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
-import type { ChargeOutcome } from '../../ports/charge.js'
+import { type ChargeOutcome, endTold } from '../../ports/charge.js'
 import type { TransportResponse } from '../../ports/transport.js'
 import { type Part, TASK_BY_METHOD, type TaskContent, type TaskContext } from './task-rendering.js'
 
-/** The request that a task answers. */
 interface AskedTask extends TaskContext {
   readonly request: RpcRequest
 }
@@ -76,7 +73,8 @@ export function taskResponse(
   return { status: 200, headers: JSON_HEADERS, body, ...(outcome && { outcome }) }
 }
 
-function paymentRequired({ problem, challenge }: ChargeOutcome, { restPath }: Asked): RpcError {
+function paymentRequired(outcome: ChargeOutcome, { restPath }: Asked): RpcError {
+  const { problem, challenge } = outcome
   return {
     code: PAYMENT_REQUIRED,
     message: problem?.message ?? 'Payment required',
@@ -86,6 +84,7 @@ function paymentRequired({ problem, challenge }: ChargeOutcome, { restPath }: As
       retryWith: PAYMENT_SIGNATURE_HEADER,
       alsoAccepted: [LEGACY_PAYMENT_HEADER],
       restEquivalent: restPath,
+      ...metadataOf(outcome),
     },
   }
 }
@@ -95,21 +94,29 @@ function problemOf(outcome: ChargeOutcome): RpcError {
   return { code: RPC_CODES[outcome.final as ProblemFinal], message, data }
 }
 
-/** A delivered answer as a completed task. */
 export function completedTask(outcome: ChargeOutcome): TaskContent {
   const { answer, receipt } = outcome
-  const subscription = subscriptionTold(outcome)
-  const balance = balanceTold(outcome)
   return {
     state: 'completed',
-    said: receipt ? 'Payment settled.' : balance ? 'Taken from the balance.' : 'Covered by a subscription.',
+    said: receipt
+      ? 'Payment settled.'
+      : outcome.balance
+        ? 'Taken from the balance.'
+        : 'Covered by a subscription.',
     metadata: {
       ...(receipt && { 'x402.payment.status': 'payment-completed', 'x402.payment.receipts': [receipt] }),
       ...(outcome.final === 'replayed' && { 'svc.replayed': true }),
-      ...(subscription && { 'svc.subscription': subscription }),
-      ...(balance && { 'svc.balance': balance }),
+      ...metadataOf(outcome),
     },
     parts: partsOf(contentOf(answer!)),
+  }
+}
+
+function metadataOf(outcome: ChargeOutcome) {
+  const { subscription, balance } = endTold(outcome)
+  return {
+    ...(subscription && { 'svc.subscription': subscription }),
+    ...(balance && { 'svc.balance': balance }),
   }
 }
 
@@ -128,9 +135,10 @@ function partsOf(content: AnswerContent): readonly Part[] {
   }
 }
 
-/** Why a call has no answer, for programs. */
-export function problemData({ final, problem, answer, retryAfterMs }: ChargeOutcome) {
+export function problemData(outcome: ChargeOutcome) {
+  const { final, problem, answer, retryAfterMs } = outcome
   return {
+    ...metadataOf(outcome),
     ...problem?.fields,
     message: problem?.message ?? 'The handler answered with a failure. You were not charged.',
     code: problem?.code ?? OUTCOMES[final].code,

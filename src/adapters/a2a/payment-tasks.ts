@@ -1,9 +1,4 @@
-/**
- * The tasks of the x402 extension of A2A that are not completed: one that waits for its payment, one whose payment failed,
- * one that its caller declined.
- *
- * @see https://github.com/google-a2a/a2a-x402 v0.1, with payloads of x402 v2
- */
+/** Tasks that are not completed, as https://github.com/google-a2a/a2a-x402 v0.1 has them, with payloads of x402 v2. */
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { PaymentRequired, Receipt } from '../../domain/x402.js'
 import type { ChargeOutcome } from '../../ports/charge.js'

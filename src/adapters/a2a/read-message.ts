@@ -11,8 +11,7 @@ import {
   TASK_NOT_FOUND,
 } from '../../domain/json-rpc.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
-import type { Parsed } from '../../domain/x402.js'
-import { isRecord, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
+import { isRecord, type Parsed, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
 import { TASK_BY_METHOD } from './task-rendering.js'
 
 export interface Message {
@@ -63,7 +62,6 @@ function paymentIn(metadata: unknown): TaskMessage['says'] {
   throw invalid(`${STATUS} is payment-submitted, with an object in ${PAYLOAD}, or payment-rejected.`)
 }
 
-/** @throws RpcRefusal */
 export function readRequest(body: Parsed<unknown>): RpcRequest {
   const { id, method, params } = readRpc(body, inputsIn)
   if (id === undefined) {
@@ -94,7 +92,6 @@ export function proofIn(params: unknown) {
   return proof === undefined ? undefined : readProof(proof)
 }
 
-/** @throws RpcRefusal */
 export function readMessage(params: unknown): Message | TaskMessage {
   const message = messageIn(params)
   if (!message) throw invalid('params.message is missing.')
@@ -125,11 +122,6 @@ export function readMessage(params: unknown): Message | TaskMessage {
   }
 }
 
-/**
- * The named skill, else the first listed one.
- *
- * @throws RpcRefusal
- */
 export function skillOf({ skillId }: Message, endpoints: readonly EndpointDef[]): EndpointDef {
   const listed = endpoints.filter(def => def.listed)
   const skill = skillId === undefined ? listed[0] : endpoints.find(({ name }) => name === skillId)
@@ -138,12 +130,7 @@ export function skillOf({ skillId }: Message, endpoints: readonly EndpointDef[])
   throw new RpcRefusal(INVALID_PARAMS, why, { skills: listed.map(({ name }) => name) })
 }
 
-/**
- * Text becomes the one required string of the schema; data overrides it. Text that fits no field is ignored as a
- * remark where there is data, and refused where there is none.
- *
- * @throws RpcRefusal
- */
+/** Text becomes the one required string of the schema; data overrides it. Text that fits no field counts where there is no data. */
 export function inputOf(
   { text, data }: Message,
   input: JSONSchema | undefined,
@@ -156,9 +143,7 @@ export function inputOf(
   throw new RpcRefusal(
     INVALID_PARAMS,
     'This skill takes a data part: text alone does not say which field it is.',
-    {
-      schema: input,
-    },
+    { schema: input },
   )
 }
 

@@ -1,8 +1,5 @@
-/**
- * The flow of the x402 extension: a quoted message becomes a task that waits, and a later message on that task pays it or
- * declines. What is run is the input of the first message. A failed payment ends the task. If trying again may help, the task
- * stays.
- */
+/** A quoted message becomes a task that waits; a later message pays or declines it. What is run is the input of the first one. */
+import { answerCode } from '../../domain/answer-codes.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { CALL_REFUSED, errorText, type RpcRequest } from '../../domain/json-rpc.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
@@ -19,7 +16,6 @@ export interface TaskFlow {
   readonly tasks: Tasks
   readonly endpoints: readonly EndpointDef[]
   readonly logger: Logger
-  /** Walks the charge for this input. */
   call(
     def: EndpointDef,
     input: QuotedCall['input'],
@@ -30,7 +26,6 @@ export interface TaskFlow {
   asked(def: EndpointDef, about: { readonly contextId: string | undefined; readonly taskId?: string }): Asked
 }
 
-/** A message that was quoted waits as a task. */
 export async function keepQuoted(
   flow: TaskFlow,
   call: QuotedCall,
@@ -52,13 +47,9 @@ export async function keepQuoted(
           retryAfterMs: kept.retryAfterMs,
         })
       case 'full':
-        return refused(
-          request,
-          429,
-          'too_many_waiting_tasks',
-          'Too many tasks wait for their payment. Try again later, or send the message without the extension and pay with PAYMENT-SIGNATURE.',
-          { retryAfterMs: FULL_RETRY_MS },
-        )
+        return refused(request, 429, 'too_many_waiting_tasks', answerCode('too_many_waiting_tasks').words, {
+          retryAfterMs: FULL_RETRY_MS,
+        })
     }
   })
 }
@@ -66,7 +57,6 @@ export async function keepQuoted(
 const FULL_RETRY_MS = 10_000
 const RETRY_MS = 2_000
 
-/** A message on a task. */
 export async function continueTask(
   flow: TaskFlow,
   message: TaskMessage,
@@ -165,7 +155,6 @@ function withoutQuote(outcome: ChargeOutcome): ChargeOutcome {
   return { ...outcome, challenge: undefined }
 }
 
-/** @throws Unwritten */
 function written(outcome: ChargeOutcome, write: () => TransportResponse): TransportResponse {
   try {
     return write()
@@ -196,7 +185,6 @@ function takenAgain(request: RpcRequest): TransportResponse {
 
 class StoreDown extends Error {}
 
-/** @throws StoreDown */
 function stored<T>(move: Promise<T>): Promise<T> {
   return move.catch(cause => {
     throw new StoreDown('the store of tasks does not answer', { cause })

@@ -17,14 +17,10 @@ export type Part =
   | { readonly data: object }
   | { readonly base64: string; readonly mediaType: string }
 
-/** The content of a task, whatever its shape. */
 export interface TaskContent {
   readonly state: 'completed' | 'failed' | 'input-required'
-  /** The text of the status message, for people. */
   readonly said: string
-  /** The metadata of the status message, for programs. */
   readonly metadata: Readonly<Record<string, unknown>>
-  /** The answer, where there is one. */
   readonly parts?: readonly Part[]
 }
 

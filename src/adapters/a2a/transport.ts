@@ -1,18 +1,6 @@
-/**
- * `POST /a2a`: one method under its two names, over the same charge as every other transport. Payments come in headers, or
- * in messages on a task where the client activates the x402 extension.
- */
+/** `POST /a2a`: one method under its two names. Payments come in headers, or in messages on a task (the x402 extension). */
 import type { AgentDef } from '../../domain/agent.js'
-import {
-  A2A_PATH,
-  A2A_X402_URI,
-  agentCard,
-  CARD_PATHS,
-  type CardOptions,
-  extensionUris,
-  skillPrice,
-} from '../../domain/agent-card.js'
-import { bodyInMessage, isTooLarge } from '../../domain/body-type.js'
+import { A2A_PATH, A2A_X402_URI, CARD_PATHS, extensionUris, skillPrice } from '../../domain/agent-card.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import {
   INVALID_PARAMS,
@@ -98,14 +86,14 @@ function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aO
   return {
     ...options,
     async call(def, message, incoming, over) {
-      const read = readMessageInput(def, message, options.match)
-      if (read === undefined) throw noSuchPath(def)
-      const { target, input } = read
+      const read = readMessageInput(def, message, options)
+      if ('refused' in read) throw refusedInput(def, read.refused)
+      const { target, input, body } = read
       return charge.call(def.name, {
         ...incoming,
         target,
         streams: false,
-        body: { kind: 'read', value: bodyOf(def, input, options) },
+        body: { kind: 'read', value: body },
         // An endpoint reads its input from the body or, for a GET, from the query. Here the message is both.
         query: def.method === 'GET' ? (input as Readonly<Record<string, unknown>>) : {},
         ...over,
@@ -117,23 +105,8 @@ function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aO
   }
 }
 
-function noSuchPath(def: EndpointDef): RpcRefusal {
-  const why = `This skill takes { params, input }: params make a path such as ${def.path}.`
-  return new RpcRefusal(INVALID_PARAMS, why, { schema: schemaOfMessage(def) })
-}
-
-/** @throws RpcRefusal */
-function bodyOf(def: EndpointDef, input: unknown, { bodyBytesMax }: A2aOptions): unknown {
-  const body = bodyInMessage(def.bodyType, input)
-  if (body === undefined) {
-    throw new RpcRefusal(INVALID_PARAMS, `This skill takes ${def.bodyType}.`, {
-      schema: schemaOfMessage(def),
-    })
-  }
-  if (!isTooLarge(def, body, bodyBytesMax)) return body
-  throw new RpcRefusal(INVALID_PARAMS, 'The input is larger than this skill reads.', {
-    code: 'body_too_large',
-  })
+function refusedInput(def: EndpointDef, { code, message }: Record<'code' | 'message', string>): RpcRefusal {
+  return new RpcRefusal(INVALID_PARAMS, message, { code, schema: schemaOfMessage(def) })
 }
 
 /** The header's names in A2A 1.0 and 0.3. */
@@ -154,7 +127,6 @@ function activated(
   )
 }
 
-/** Whether the client asks for the flow of the x402 extension. */
 function wantsTask(headers: Readonly<Record<string, string | undefined>>): boolean {
   return EXTENSION_HEADERS.some(name => urisIn(headers[name]).includes(A2A_X402_URI))
 }
@@ -163,14 +135,9 @@ function urisIn(header: string | undefined): readonly string[] {
   return header?.split(',').map(uri => uri.trim()) ?? []
 }
 
-export type CardRouteOptions = Omit<CardOptions, 'rootUrl' | 'baseUrl'>
-
-export function cardTransport(agent: AgentDef, options: CardRouteOptions): Transport {
-  return document(({ rootUrl, baseUrl }) => agentCard(agent, { ...options, rootUrl, baseUrl }))
-}
-
-export function descriptorTransport(agent: AgentDef): Transport {
-  return document(({ rootUrl }) => ({
+/** Where messages are sent, and what the skills cost. */
+export function descriptor({ endpoints }: AgentDef, rootUrl: string) {
+  return {
     protocol: 'a2a',
     protocolVersion: '0.3.0',
     transport: 'JSONRPC',
@@ -178,18 +145,6 @@ export function descriptorTransport(agent: AgentDef): Transport {
     methods: [...TASK_BY_METHOD.keys()],
     card: rootUrl + CARD_PATHS[0],
     payment: 'x402',
-    skills: agent.endpoints.filter(def => def.listed).map(skillPrice),
-  }))
-}
-
-function document(contentAt: (incoming: IncomingRequest) => unknown): Transport {
-  const json = (status: number, value: unknown) => ({
-    status,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(value),
-  })
-  return {
-    answer: incoming => json(200, contentAt(incoming)),
-    refuse: ({ status, code, message }) => json(status, { error: { code, message } }),
+    skills: endpoints.filter(def => def.listed).map(skillPrice),
   }
 }

@@ -49,7 +49,6 @@ export function encodeBase32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + ALPHABET[(rest << (5 - bits)) & 31]
 }
 
-/** `undefined` for text that is not base32. */
 function decodeBase32(text: string): Uint8Array | undefined {
   try {
     return base32nopad.decode(text)

@@ -92,7 +92,7 @@ export function readCanonical(bytes: Uint8Array): CanonicalMember | undefined {
   if (!isWrapped) return { txn, encoding }
   if (!isSigned) return { txn, encoding, signed: {} }
   const sig = bytes.subarray(SIGNED_HEAD.length, SIGNATURE_END)
-  return isZero(sig) ? undefined : { txn, encoding, signed: { sig } }
+  return isZero(sig, 0, sig.length) ? undefined : { txn, encoding, signed: { sig } }
 }
 
 interface Fields {
@@ -121,8 +121,7 @@ function fieldsOf(bytes: Uint8Array): Fields | undefined {
     if (end === undefined || end > bytes.length) return undefined
     if (found.kind === 'uint') fields.numbers[found.key] = uintAt(bytes, value)
     else if (found.kind === 'key') fields.keys[found.key] = bytes.subarray(value + 2, end)
-    else if (found.key === 'type')
-      fields.type = Buffer.from(bytes.subarray(value + 1, end)).toString('latin1')
+    else if (found.key === 'type') fields.type = String.fromCharCode(...bytes.subarray(value + 1, end))
     at = end
   }
   return at === bytes.length ? fields : undefined
@@ -167,13 +166,13 @@ function endOfCanonical(bytes: Uint8Array, start: number, kind: Kind): number | 
       return endOfUint(bytes, start)
     case 'key':
       if (lead !== BIN_8 || bytes[start + 1] !== 32) return undefined
-      return isZero(bytes.subarray(start + 2, start + 34)) ? undefined : start + 34
+      return isZero(bytes, start + 2, start + 34) ? undefined : start + 34
     case 'note':
       // A longer note is left to algosdk.
       return lead === BIN_8 && bytes[start + 1]! > 0 ? start + 2 + bytes[start + 1]! : undefined
     case 'text': {
       const end = start + 1 + (lead & 0x1f)
-      return lead > 0xa0 && lead <= 0xbf && isPrintable(bytes.subarray(start + 1, end)) ? end : undefined
+      return lead > 0xa0 && lead <= 0xbf && isPrintable(bytes, start + 1, end) ? end : undefined
     }
   }
 }
@@ -203,12 +202,13 @@ function uintAt(bytes: Uint8Array, start: number): bigint {
   return high === 0 ? BigInt(low) : (BigInt(high) << 32n) | BigInt(low)
 }
 
-function isPrintable(bytes: Uint8Array): boolean {
-  return bytes.every(byte => byte >= 0x20 && byte < 0x7f)
+function isPrintable(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (!(bytes[at]! >= 0x20 && bytes[at]! < 0x7f)) return false
+  return true
 }
 
-function isZero(bytes: Uint8Array): boolean {
-  for (const byte of bytes) if (byte !== 0) return false
+function isZero(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] !== 0) return false
   return true
 }
 

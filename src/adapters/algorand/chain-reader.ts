@@ -1,4 +1,3 @@
-/** The chain, read from one node and, where there is one, an indexer. Promises: see the port. */
 import type { NetworkFacts } from '../../domain/network.js'
 import { type Chain, INDEXER_AHEAD_MAX, type Landing, type Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'

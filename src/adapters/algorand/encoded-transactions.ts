@@ -1,17 +1,41 @@
-/**
- * What is derived from a transaction or its text, computed once: decoding and encoding take 25 µs each, an address in algosdk 10,
- * and between `/verify` and landing the same transaction is read a dozen times. Use it only for transactions that do not change
- * any more.
- */
-import { type Address, encodeMsgpack, type SignedTransaction, type Transaction } from 'algosdk'
+/** Computed once: decoding and encoding take 25 µs each. Only for transactions that do not change any more. */
+import {
+  type Address,
+  decodeSignedTransaction,
+  decodeUnsignedTransaction,
+  encodeMsgpack,
+  type SignedTransaction,
+  type Transaction,
+} from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import { encodeAddress, encodeBase32 } from './address.js'
-import { decodeMember, type GroupMember } from './decode-transaction.js'
+import { endOfValue, mapHasKey } from './msgpack.js'
 import { verifySignature } from './signing-keys.js'
 import { bytesToSign, hashOf, signedBytes, UNSIGNED_HEAD, ungroupedHashOf } from './transaction-bytes.js'
 
+/** Algorand's limits of a transaction are well below this, logic signatures included. */
+export const TRANSACTION_BYTES_MAX = 16_384
+
+/** A member of a group. `signed` is present where the member came in the wrapper of signatures, even an empty one. */
+export interface GroupMember {
+  readonly txn: Transaction
+  readonly signed?: SignedTransaction
+}
+
+/** Decodes one transaction, wrapped or bare; `undefined` for other input. Never throws and never trusts a length prefix. */
+export function decodeMember(bytes: Uint8Array): GroupMember | undefined {
+  if (bytes.length === 0 || bytes.length > TRANSACTION_BYTES_MAX) return undefined
+  try {
+    if (endOfValue(bytes, 0) !== bytes.length) return undefined
+    if (!mapHasKey(bytes, 'txn')) return { txn: decodeUnsignedTransaction(bytes) }
+    const signed = decodeSignedTransaction(bytes)
+    return { txn: signed.txn, signed }
+  } catch {
+    return undefined
+  }
+}
+
 export interface Encoded {
-  /** The bytes that are signed. */
   readonly bytes: Buffer
   readonly txId: string
   /** The hash of the transaction without its group's id. The group's id is made of these hashes. */

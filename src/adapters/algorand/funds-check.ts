@@ -29,7 +29,7 @@ export function fundsCheck({
   async function read(): Promise<void> {
     try {
       const holding = await algod.assetHolding(address, network.usdc)
-      // Not every 404 is a node's: what knows the account knows its holdings.
+      // The 404 may be a proxy's. Where this throws, nothing is known of the account.
       if (!holding) await algod.account(address)
       left = holding?.amount
     } catch {

@@ -1,7 +1,4 @@
-/**
- * Key pairs of Algorand accounts, and the 25 words of their seeds. By node:crypto: algosdk's own ed25519 takes 5 ms to sign, on the
- * only thread there is; node's takes 0.05. Algosdk's words come with 127 modules, 0.1 s of CPU and 20 MB.
- */
+/** By node:crypto: algosdk's ed25519 takes 5 ms to sign, node's 0.05. Algosdk's words come with 127 modules and 20 MB. */
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { wordlist } from '@scure/bip39/wordlists/english'
 import { SdkError, type SvcError } from '../../domain/errors.js'
@@ -24,11 +21,7 @@ export interface KeyPair {
   sign(bytes: Uint8Array): Uint8Array
 }
 
-/**
- * The key pair behind a 25-word mnemonic, or a 64-byte secret key (seed, then public key).
- *
- * @throws SvcError `invalid_key`. Its message describes the expected form and quotes nothing of the input.
- */
+/** The error describes the expected form, and quotes nothing of the input. */
 export function keyPairFromSecret(secret: string | Uint8Array): KeyPair {
   return typeof secret === 'string' ? fromMnemonic(secret) : fromSecretKey(secret)
 }
@@ -37,30 +30,24 @@ export function keyPairFromSeed(seed: Uint8Array): KeyPair {
   if (!(seed instanceof Uint8Array) || seed.length !== SEED_BYTES) throw invalidKey('A seed has 32 bytes')
   const privateKey = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' })
   const publicKey = createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).subarray(SPKI.length)
-  return {
-    publicKey: new Uint8Array(publicKey),
-    sign: (bytes: Uint8Array) => sign(null, bytes, privateKey),
-  }
+  return { publicKey: new Uint8Array(publicKey), sign: (bytes: Uint8Array) => sign(null, bytes, privateKey) }
 }
 
 function fromMnemonic(mnemonic: string): KeyPair {
   const words = mnemonic.trim().toLowerCase().split(/\s+/)
-  if (words.length !== MNEMONIC_WORDS) {
+  if (words.length !== MNEMONIC_WORDS)
     throw invalidKey(`A mnemonic has ${MNEMONIC_WORDS} words, not ${words.length}`)
-  }
   const seed = seedFromWords(words)
-  if (seed === undefined) {
+  if (seed === undefined)
     throw invalidKey(
       'The mnemonic has a word that is not in the list, or its last word does not match the others',
     )
-  }
   return keyPairFromSeed(seed)
 }
 
 function fromSecretKey(secretKey: Uint8Array): KeyPair {
-  if (!(secretKey instanceof Uint8Array) || secretKey.length !== SECRET_KEY_BYTES) {
+  if (!(secretKey instanceof Uint8Array) || secretKey.length !== SECRET_KEY_BYTES)
     throw invalidKey(`A secret key is ${SECRET_KEY_BYTES} bytes, or a mnemonic of ${MNEMONIC_WORDS} words`)
-  }
   const pair = keyPairFromSeed(secretKey.subarray(0, SEED_BYTES))
   if (Buffer.compare(pair.publicKey, secretKey.subarray(SEED_BYTES)) === 0) return pair
   throw invalidKey('The two halves of the secret key do not belong together')
@@ -79,11 +66,6 @@ export function seedFromWords(words: readonly string[]): Uint8Array | undefined 
   return words[SEED_WORDS] === checkOf(seed) ? seed : undefined
 }
 
-/**
- * The 25 words of a 32-byte seed.
- *
- * @throws SvcError `invalid_key`
- */
 export function wordsOfSeed(seed: Uint8Array): readonly string[] {
   if (seed.length !== SEED_BYTES) throw invalidKey('A seed has 32 bytes')
   const number = BigInt(`0x${Buffer.from(seed).reverse().toString('hex')}`)

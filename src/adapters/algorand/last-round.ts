@@ -5,15 +5,7 @@ import type { Cancel, Clock } from '../../ports/clock.js'
 import type { Algod } from './node-clients.js'
 import { unavailable } from './node-response-reader.js'
 
-/** The genesis hash comes in the same response as the last round: another node may take the place of this one at any time. */
-export interface CheckedNode {
-  readonly status: ChainStatus
-  /** The node's last round. @throws SvcError `node_unavailable`, for a node of another network as well */
-  lastRound(): Promise<bigint>
-  close(): void
-}
-
-export interface CheckedNodeOptions {
+interface CheckedNodeOptions {
   readonly network: NetworkFacts
   readonly algod: Pick<Algod, 'suggestedParams'>
   readonly watch?: NodeWatch
@@ -27,7 +19,8 @@ export interface NodeWatch {
   readonly onChange: (status: ChainStatus, genesisHash: string | undefined) => void
 }
 
-export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions): CheckedNode {
+/** The genesis hash comes in the same response as the last round: another node may take the place of this one at any time. */
+export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions) {
   let status: ChainStatus = 'unasked'
   let genesisHash: string | undefined
   let cancel: Cancel | undefined
@@ -62,7 +55,7 @@ export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions
 
   if (watch) void check(watch.everyMs)
   return {
-    get status() {
+    get status(): ChainStatus {
       return status
     },
     lastRound,
@@ -73,13 +66,8 @@ export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions
   }
 }
 
-/**
- * An estimate of the current round for every paid request, with few requests to the node.
- *
- * Between readings the estimate grows by one round in `roundMs`, more slowly than the network. A reading is used only for a
- * short time, so that the estimate is at most a few rounds ahead of a network that has stopped.
- */
-export interface RoundEstimateOptions {
+/** Grows more slowly than the network: at most a few rounds ahead of a network that has stopped. */
+interface RoundEstimateOptions {
   readonly readRound: () => Promise<bigint>
   readonly roundMs: number
   readonly nowMs: () => number

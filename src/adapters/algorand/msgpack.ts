@@ -56,7 +56,6 @@ export function endOfValue(bytes: Uint8Array, start: number, depth = 0): number 
   return within(bytes, next + width)
 }
 
-/** Whether the value is a map that has this short key. */
 export function mapHasKey(bytes: Uint8Array, key: string): boolean {
   return aroundEntry(bytes, key) !== undefined
 }
@@ -88,7 +87,6 @@ function mapHead(bytes: Uint8Array): { entries: number; offset: number } | undef
   return width && { entries: uint(bytes, 1, width), offset: 1 + width }
 }
 
-/** A short key as fixstr, str8, str16 or str32. */
 function isKey(bytes: Uint8Array, offset: number, key: string): boolean {
   const lead = byteAt(bytes, offset)
   if (lead === (0xa0 | key.length)) return isText(bytes, offset + 1, key)
@@ -123,9 +121,8 @@ function uint(bytes: Uint8Array, offset: number, width: number): number {
 }
 
 function isText(bytes: Uint8Array, offset: number, text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
+  for (let index = 0; index < text.length; index++)
     if (bytes[offset + index] !== text.charCodeAt(index)) return false
-  }
   return true
 }
 

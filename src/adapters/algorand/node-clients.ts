@@ -118,9 +118,7 @@ export function indexerClient(options: NodeOptions): Indexer {
   }
 }
 
-/**
- * Asks the node once for all payments of a few seconds. A failure is not cached: the next payment asks again.
- */
+/** Asks the node once for all payments of a few seconds. A failure is not cached: the next payment asks again. */
 export function cachedParams(
   algod: Pick<Algod, 'suggestedParams'>,
   maxAgeMs: number,

@@ -8,7 +8,6 @@ import type { MakeExchange } from '../../ports/exchange.js'
 export interface NodeOptions {
   readonly url: string
   readonly token?: string
-  /** For a whole response, connecting included. */
   readonly nodeTimeoutMs?: number
   /** Ends late responses. @default the system's */
   readonly clock?: Pick<Clock, 'after'>
@@ -25,12 +24,7 @@ export interface NodeClient {
 
 /** A client that can also post, and that tells a node's refusal from an outage. */
 export interface PostingNodeClient extends NodeClient {
-  /**
-   * GET, or POST where there is a body. A status of 400 or 404 with a node's own `{message}` is an answer.
-   *
-   * @throws SvcError `node_unavailable` for any other status, and for a body that is no JSON object. A POST may have been carried
-   * out nevertheless.
-   */
+  /** Of a status of 400 or 404 a node's own `{message}` is an answer. A POST that throws may have been carried out nevertheless. */
   ask(path: string, request?: NodeQuestion): Promise<NodeReply>
 }
 
@@ -53,7 +47,6 @@ const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 
 export const INDEXER_TOKEN_HEADER = 'X-Indexer-API-Token'
 
-/** A client of algod, or of another kind of node that takes its token in another header. */
 export function nodeClient(
   { url, token, nodeTimeoutMs = TIMEOUT_MS, clock, exchange = exchangeTo }: NodeOptions,
   tokenHeader = 'X-Algo-API-Token',

@@ -23,9 +23,8 @@ export function groupFacts(members: readonly Member[], index: number): GroupFact
   const payment = group[index]!
   const hashAt = (at: number) => ungroupedHashOf(members[at]!.signedText.subarray(TX_BYTES))
   // In a group that is not whole, the other transactions may be from anyone: their rounds say nothing about the payment.
-  if (!isWholeGroup(group, hashAt)) {
+  if (!isWholeGroup(group, hashAt))
     return { firstValid: payment.firstValid, lastValid: payment.lastValid, groupProblem: 'notWhole' }
-  }
   const { firstValid, lastValid } = commonRounds(group)
   return { firstValid, lastValid, groupProblem: problemOf(group, payment, firstValid > lastValid) }
 }

@@ -1,7 +1,4 @@
-/**
- * The two transactions of a payment in the ledger's encoding: msgpack with sorted keys, no zero values, and the shortest form
- * of every number. Written here because a library that encodes all of Algorand weighs 230 kB in a browser.
- */
+/** In the ledger's encoding, written here: a library that encodes all of Algorand weighs 230 kB in a browser. */
 import type { NetworkFacts } from '../../domain/network.js'
 
 export interface CommonFields {
@@ -24,7 +21,6 @@ export interface AssetPayment extends CommonFields {
 type Value = Uint8Array | string | bigint | undefined
 type Field = readonly [key: string, value: Value]
 
-/** A transfer of an asset. */
 export function encodeAssetPayment({ amount, receiver, assetId, ...common }: AssetPayment): Uint8Array {
   return encodeMap([
     ['aamt', amount],

@@ -17,7 +17,6 @@ export interface GroupPlan
   readonly feePayer?: Uint8Array
   readonly windowRounds: number
   readonly suggested: SuggestedParams
-  /** The end of both notes. */
   readonly note: string
 }
 
@@ -69,7 +68,6 @@ export function paymentGroup(plan: GroupPlan): PaymentGroup {
   return grouped(bound(sponsorship, { ...payment, feeMicroAlgos: 0n }, suggested), firstValid, lastValid)
 }
 
-/** The bytes that are signed; a transaction's id is their hash. */
 export function signedText(transaction: Uint8Array): Uint8Array {
   return concatBytes([TX, transaction])
 }

@@ -8,7 +8,7 @@ import { SdkError, type SvcError } from '../../domain/errors.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts, otherThan } from '../../domain/network.js'
 import { type PaymentRequired, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
-import { type Clock, systemClock } from '../../ports/clock.js'
+import { type Clock, systemClock, withTimeout } from '../../ports/clock.js'
 import type { ByteSigner, PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, randomId, systemRandom } from '../../ports/random.js'
 import { decodeAddress } from './address.js'
@@ -41,7 +41,6 @@ const WINDOW_ROUNDS_MAX = 1_000
 
 const PARAMS_MAX_AGE_MS = 3_000
 
-/** @throws SvcError `invalid_key` where the key has no valid address */
 export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSigner {
   const { key, network, externalKey = false, clock = systemClock, random = systemRandom } = options
   const { lackOf = async () => undefined } = options
@@ -74,13 +73,16 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
       const lack = await lackOf(terms.amount)
       if (lack) throw lack
       const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource() })
-      const signature = await inTime(signatureBy(key, group), clock, options.timeoutMs)
-      if (externalKey && !isSignedBy(sender, group, signature)) {
+      const { timeoutMs } = options
+      const signing = signatureBy(key, group)
+      const signature = await (timeoutMs === undefined
+        ? signing
+        : withTimeout(clock, timeoutMs, signing, lateSigner(timeoutMs)))
+      if (externalKey && !isSignedBy(sender, group, signature))
         throw new SdkError(
           `The signer did not sign the payment as ${key.address}; nothing was paid`,
           'invalid_key',
         )
-      }
       const { txId, firstValid, lastValid } = group
       return { payload: payloadOf(group, signature, challenge, accepted), txId, firstValid, lastValid }
     },
@@ -99,12 +101,11 @@ function ownTextSigner(key: ByteSigner) {
 }
 
 function termsOf(accepted: PaymentRequirements, network: NetworkFacts) {
-  if (!isIdOf(network, accepted.network)) {
+  if (!isIdOf(network, accepted.network))
     throw new SdkError(
       `The quote is for ${String(accepted.network)}, this key pays on ${network.name}`,
       'network_mismatch',
     )
-  }
   const { scheme, extra } = accepted
   const amount = parseBaseUnits(accepted.amount)
   const assetId = parseBaseUnits(accepted.asset)
@@ -139,14 +140,8 @@ async function signatureBy(key: Signer, { transactions, paymentIndex }: PaymentG
 }
 
 /** A signature that comes later is not used. */
-async function inTime<T>(signing: Promise<T>, clock: Pick<Clock, 'after'>, timeoutMs: number | undefined) {
-  if (timeoutMs === undefined) return signing
-  let cancel = () => {}
-  const late = new Promise<never>((_, reject) => {
-    const message = `The signer did not answer within ${timeoutMs} ms; nothing was paid`
-    cancel = clock.after(timeoutMs, () => reject(new SdkError(message, 'signer_timeout')))
-  })
-  return Promise.race([signing, late]).finally(cancel)
+function lateSigner(timeoutMs: number): SvcError {
+  return new SdkError(`The signer did not answer within ${timeoutMs} ms; nothing was paid`, 'signer_timeout')
 }
 
 function isSignedBy(sender: Uint8Array, { transactions, paymentIndex }: PaymentGroup, signature: Uint8Array) {

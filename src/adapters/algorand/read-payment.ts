@@ -7,8 +7,7 @@ import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import { encodeAddress, encodeBase32 } from './address.js'
 import { readCanonical, type TransactionFacts, type Transfer } from './canonical-transaction.js'
-import { decodeMember } from './decode-transaction.js'
-import { encodedWith } from './encoded-transactions.js'
+import { decodeMember, encodedWith } from './encoded-transactions.js'
 import { groupFacts } from './payment-beside-others.js'
 import { verifySignature } from './signing-keys.js'
 import { GROUP_SIZE_MAX, hashOf, textToSign } from './transaction-bytes.js'
@@ -29,8 +28,8 @@ export function algorandPaymentReader(): PaymentReader {
     read(payload) {
       const group = groupOf(payload)
       if (group === undefined) return undefined
-      const digest = digestOf(group)
-      return proven.get(digest) ?? read(group, reading => proven.set(digest, reading, { size: group.length }))
+      const known = proven.size > 0 ? proven.get(digestOf(group)) : undefined
+      return known ?? read(group, reading => proven.set(digestOf(group), reading, { size: group.length }))
     },
   }
 }
@@ -70,9 +69,7 @@ type Signatures = Pick<SignedTransaction, 'sig' | 'msig' | 'lsig' | 'pqsig' | 's
 function memberIn(text: string): Member | undefined {
   const bytes = Buffer.from(text, 'base64')
   const canonical = readCanonical(bytes)
-  if (canonical) {
-    return { ...canonical, signedText: textToSign(canonical.encoding), wrapper: bytes }
-  }
+  if (canonical) return { signedText: textToSign(canonical.encoding), wrapper: bytes, ...canonical }
   const decoded = decodeMember(bytes)
   if (decoded === undefined) return undefined
   const { txn, signed } = decoded

@@ -13,7 +13,6 @@ export const SIGNED_BODY = Buffer.from('a374786e', 'hex') //         txn:
 export const UNSIGNED_HEAD = Buffer.from('81a374786e', 'hex') //     {txn:
 const TX = Buffer.from('TX')
 
-/** The bytes that are signed, and whose hash is the id: `TX` and the canonical encoding. */
 export function bytesToSign(txn: Transaction): Buffer {
   return textToSign(txn.toByte())
 }
@@ -40,7 +39,6 @@ function mapHeadOf(entries: number): Buffer {
   return entries < 16 ? Buffer.of(0x80 | entries) : Buffer.of(0xde, entries >> 8, entries & 0xff)
 }
 
-/** The id of a group: the hash over the ids of its transactions without a group, in order. */
 export function groupIdOf(hashes: readonly Uint8Array[]): Buffer {
   const head = hashes.length < 16 ? Buffer.of(0x90 | hashes.length) : Buffer.of(0xdc, 0, hashes.length)
   const list = hashes.flatMap(hash => [Buffer.of(0xc4, 32), hash])

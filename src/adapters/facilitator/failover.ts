@@ -48,7 +48,7 @@ const SPONSORS_MAX = 256
 
 /**
  * Facilitators in order of preference. Their time limits add up: give each its share of `verifyTimeoutMs`. A list of one
- * pauses nothing.
+ * is that one: it pauses nothing, and nobody asks which of them quoted a sponsor.
  *
  * A list of several does not settle a payment that no facilitator has verified in this process, such as one found after a
  * crash: an earlier settle may have gone to any of them. The verdict is `unknown`, and the chain decides.
@@ -57,6 +57,7 @@ export function facilitatorList(
   facilitators: readonly [ListedFacilitator, ...ListedFacilitator[]],
   { pauseMs = PAUSE_MS, clock = systemClock, quoted }: FailoverOptions,
 ): Facilitator {
+  if (facilitators.length === 1) return facilitators[0]
   const members = facilitators.map(
     (facilitator, index): Member => ({ facilitator, index, isPaused: false, askAgainAtMs: -Infinity }),
   )
@@ -115,11 +116,9 @@ export function facilitatorList(
   return {
     url: facilitators[0].url,
 
-    // Where there is one facilitator, nobody asks which of them quoted a sponsor.
-    supported: () => (members.length > 1 ? preferred() : facilitators[0].supported()),
+    supported: preferred,
 
     async verify(payment, requirements, sponsor) {
-      if (members.length === 1) return facilitators[0].verify(payment, requirements)
       const asked = await candidates(payment, sponsor)
       if (asked.length === 0) return NOT_QUOTED
       const causes: string[] = []
@@ -141,7 +140,7 @@ export function facilitatorList(
     },
 
     async settle(payment, requirements) {
-      const member = byPayment.get(payment) ?? (members.length === 1 ? members[0] : undefined)
+      const member = byPayment.get(payment)
       // Paused or not: the handler has run, so each attempt to settle is worth it.
       return member
         ? member.facilitator.settle(payment, requirements)

@@ -2,7 +2,7 @@
 import { SvcError } from '../../domain/errors.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
-import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+import type { ProtocolFacilitator } from '../../ports/facilitator.js'
 import { settlementOf, verificationOf } from './verdict-of-response.js'
 import type { FacilitatorStatus, X402Facilitator } from './x402-facilitator.js'
 

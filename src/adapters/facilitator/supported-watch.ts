@@ -5,22 +5,9 @@
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isAddress } from '../../domain/strangers-text.js'
 import { isRecord, X402_VERSION } from '../../domain/x402.js'
-import type { Cancel, Clock } from '../../ports/clock.js'
+import { type Cancel, type Clock, sleep } from '../../ports/clock.js'
 import type { Supported } from '../../ports/facilitator.js'
-import { sleep } from '../../ports/timeouts-and-aborts.js'
 import type { Answer } from './verdict-of-response.js'
-
-export interface SupportedWatch {
-  /** The last good answer, without waiting. */
-  readonly known: Supported | undefined
-  /** Why the latest read failed; `undefined` where it succeeded. */
-  readonly lastError: string | undefined
-  /** As `known`, but waits up to `firstWaitMs` for the first read, counted once for all callers together. */
-  current(): Supported | Promise<Supported | undefined>
-  /** Reads now. Concurrent callers share one read. */
-  refresh(): Promise<void>
-  close(): void
-}
 
 export interface WatchOptions {
   /** The first callers' wait begins when it resolves. */
@@ -36,7 +23,7 @@ export interface WatchOptions {
   readonly onChange: (what: string) => void
 }
 
-export function watchSupported(options: WatchOptions): SupportedWatch {
+export function watchSupported(options: WatchOptions) {
   let known: Supported | undefined
   let lastError: string | undefined
   let failures = 0
@@ -85,17 +72,21 @@ export function watchSupported(options: WatchOptions): SupportedWatch {
   }
 
   return {
+    /** The last good answer, without waiting. */
     get known() {
       return known
     },
+    /** Why the latest read failed; `undefined` where it succeeded. */
     get lastError() {
       return lastError
     },
-    current() {
+    /** As `known`, but waits up to `firstWaitMs` for the first read, counted once for all callers together. */
+    current(): Supported | Promise<Supported | undefined> {
       if (known) return known
       firstWait ??= firstAnswer()
       return firstWait.then(() => known)
     },
+    /** Reads now. Concurrent callers share one read. */
     refresh,
     close() {
       closed = true

@@ -19,29 +19,32 @@ export type Answer =
       readonly ofRequest?: true
     }
 
-/** The outage that a status means by itself. 408 and 429 concern the request, not the payment. */
-export function outageOf(status: number): Answer | undefined {
-  const isOutage = (status >= 300 && status < 400) || status >= 500 || status === 408 || status === 429
-  return isOutage ? outage(status, `status ${status}`, false) : undefined
-}
-
-function outage(status: number, words: string, spoke: boolean): Answer {
-  const isOfRequest = status >= 400 && status < 500
-  return isOfRequest ? { outage: words, spoke: true, ofRequest: true } : { outage: words, spoke }
+/** Whether a status is an outage, whatever its body says. 408 and 429 concern the request, not the payment. */
+export function isOutage(status: number): boolean {
+  return (status >= 300 && status < 400) || status >= 500 || status === 408 || status === 429
 }
 
 export function answerOf(reply: ExchangeReply): Answer {
   if ('failed' in reply) return { outage: reply.failed, spoke: false }
   const { status, text } = reply
-  const failed = outageOf(status)
-  if (failed) return failed
+  if (isOutage(status)) return outage(status, `status ${status}`)
   try {
     const body: unknown = JSON.parse(text)
     if (isRecord(body)) return { status, body }
   } catch {
     // Reported below: text that is not JSON, and JSON that is no object, are the same outage.
   }
-  return outage(status, `status ${status} without a JSON object`, true)
+  return outage(status, `status ${status} without a JSON object`)
+}
+
+function outage(status: number, words: string): Answer {
+  return isOfRequest(status)
+    ? { outage: words, spoke: true, ofRequest: true }
+    : { outage: words, spoke: status < 300 }
+}
+
+function isOfRequest(status: number): boolean {
+  return status >= 400 && status < 500
 }
 
 const TEXT_LENGTH_MAX = 300
@@ -112,7 +115,7 @@ export function settlementOf(answer: Answer): Settlement {
 }
 
 function isVerdict(status: number): boolean {
-  return status === 200 || (status >= 400 && status < 500)
+  return status === 200 || isOfRequest(status)
 }
 
 function isFinalNo({ transaction, txId, errorReason }: Record<string, unknown>): boolean {

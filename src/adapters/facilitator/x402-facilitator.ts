@@ -4,8 +4,8 @@ import { withoutIdentifier } from '../../domain/idempotency-key.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isRecord, type PaymentPayload, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { Exchange, MakeExchange, OutgoingRequest } from '../../ports/exchange.js'
-import { ASKER_HEADER } from '../../ports/protocol-facilitator.js'
+import type { MakeExchange } from '../../ports/exchange.js'
+import { ASKER_HEADER } from '../../ports/facilitator.js'
 import { facilitatorUrl } from './facilitator-url.js'
 import type { ListedFacilitator } from './failover.js'
 import { watchSupported } from './supported-watch.js'
@@ -13,7 +13,7 @@ import {
   ANSWER_BYTES_MAX,
   type Answer,
   answerOf,
-  outageOf,
+  isOutage,
   settlementOf,
   verificationOf,
 } from './verdict-of-response.js'
@@ -70,7 +70,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     (options.exchange ?? exchangeTo)(base.href, {
       connectionsMax,
       bytesMax: ANSWER_BYTES_MAX,
-      isEnough: status => outageOf(status) !== undefined,
+      isEnough: isOutage,
     })
   const payments = exchangeOver(options.connectionsMax ?? FACILITATOR_CONNECTIONS_MAX)
   // Payments that hold every connection must not make our own question fail, too.
@@ -93,7 +93,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     opened: own.open(),
     async read() {
       const timeoutMs = options.supportedTimeoutMs ?? 5_000
-      const answer = await heard(own, { method: 'GET', path: '/supported', headers: accept, timeoutMs })
+      const answer = heard(await own.send({ method: 'GET', path: '/supported', headers: accept, timeoutMs }))
       wasUp = !('outage' in answer) || answer.ofRequest === true
       return answer
     },
@@ -103,8 +103,8 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     onChange: what => options.warn?.(`Facilitator ${url}: ${what}`),
   })
 
-  async function heard(exchange: Exchange, request: OutgoingRequest): Promise<Answer> {
-    const answer = answerOf(await exchange.send(request))
+  function heard(reply: Parameters<typeof answerOf>[0]): Answer {
+    const answer = answerOf(reply)
     answered ||= !('outage' in answer) || answer.spoke
     return answer
   }
@@ -119,7 +119,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     const listed = watch.known ?? (await watch.current())
     const body = bodyOf(payment, requirements, listed?.network ?? requirements.network)
     if (!body) return NOT_SENT
-    const answer = await heard(payments, { method: 'POST', path, headers, body, timeoutMs })
+    const answer = heard(await payments.send({ method: 'POST', path, headers, body, timeoutMs }))
     lastOutage = 'outage' in answer ? `${path}: ${answer.outage}` : undefined
     return answer
   }
@@ -131,10 +131,10 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
       await watch.refresh()
       return wasUp
     },
-    verify: async (payment, requirements) =>
-      verificationOf(await ask('/verify', payment, requirements, verifyTimeoutMs, known)),
-    settle: async (payment, requirements) =>
-      settlementOf(await ask('/settle', payment, requirements, settleTimeoutMs, asker)),
+    verify: (payment, requirements) =>
+      ask('/verify', payment, requirements, verifyTimeoutMs, known).then(verificationOf),
+    settle: (payment, requirements) =>
+      ask('/settle', payment, requirements, settleTimeoutMs, asker).then(settlementOf),
     get status() {
       const lastError = watch.lastError === undefined ? lastOutage : `/supported: ${watch.lastError}`
       return lastError === undefined ? { answered } : { answered, lastError }

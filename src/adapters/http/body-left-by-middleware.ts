@@ -18,49 +18,36 @@ export interface BodyHolder {
 /** A form's values are text without types, so they are not the JSON input that the endpoint asks for. */
 const FORM = /^\s*(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/i
 
-/** @throws HttpError `body_already_read` where the parser left nothing of it, `body_too_large` */
+/**
+ * @param isOfApp whether the app's own route reads the body: it may be of any type, and what is left only says which request this is
+ * @throws HttpError `body_already_read` where the parser left nothing of it, or left files elsewhere; `body_too_large`
+ */
 export function leftBody(
   req: IncomingMessage,
   holder: BodyHolder | undefined,
   { bytesMax, type = 'json' }: BodyReading,
+  isOfApp = false,
 ): Parsed<unknown> {
-  const holders = [holder, req as BodyHolder]
-  const raw = holders.map(each => each?.rawBody).find(isRaw)
+  const contentType = req.headers['content-type'] ?? ''
   if (Number(req.headers['content-length']) > bytesMax) throw tooLarge(bytesMax)
-  if (typeof raw === 'string') return parseBody(bounded(Buffer.from(raw), bytesMax), type)
-  const body = raw ?? holders.map(each => each?.body).find(each => each !== undefined)
-  if (body === undefined) throw nothingLeft('left nothing of it')
-  if (isBytes(body))
-    return parseBody(bounded(Buffer.from(body.buffer, body.byteOffset, body.byteLength), bytesMax), type)
-  if (type !== 'json') return leftOther(type, body, bytesMax)
-  if (typeof body === 'string') return parseLeftText(req, body, bytesMax)
-  if (FORM.test(req.headers['content-type'] ?? '')) {
+  const holders = [holder, req as BodyHolder]
+  const isForm = isOfApp && type === 'bytes'
+  const left = holders.map(each => each?.body).find(each => each !== undefined)
+  const raw =
+    holders.map(each => each?.rawBody).find(isRaw) ??
+    (isBytes(left) || (isForm && isRaw(left)) ? left : undefined)
+  if (raw !== undefined) return parseBody(bounded(Buffer.from(raw as Uint8Array), bytesMax), type)
+  if (isForm && /^\s*multipart\//i.test(contentType))
+    throw nothingLeft('left a form whose files are elsewhere')
+  if (left === undefined) throw nothingLeft('left nothing of it')
+  if (isForm) return isEmpty(left) ? { kind: 'none' } : reparsed(left, bytesMax)
+  if (type !== 'json') return leftOther(type, left, bytesMax)
+  if (typeof left === 'string') return parseLeftText(req, left, bytesMax)
+  if (FORM.test(contentType))
     return malformed('The body was read as a form: send JSON, and Content-Type: application/json.')
-  }
   // Parsers leave `{}` for an empty body too. A length means that the body was not empty.
-  if (req.headers['content-length'] === undefined && isEmpty(body)) return { kind: 'none' }
-  return reparsed(body, bytesMax)
-}
-
-/**
- * What a parser left of a body of any type, where it stands for the whole of it: the app's own route reads it, and here it only says
- * which request this is.
- *
- * @throws HttpError as `leftBody`, and for a form of several parts: its files are not in what is left.
- */
-export function leftForm(
-  req: IncomingMessage,
-  holder: BodyHolder | undefined,
-  how: BodyReading,
-): Parsed<unknown> {
-  const type = req.headers['content-type'] ?? ''
-  const left = [holder, req as BodyHolder].flatMap(each => [each?.rawBody, each?.body])
-  const raw = left.find(isRaw)
-  if (raw !== undefined) return parseBody(bounded(Buffer.from(raw as Uint8Array), how.bytesMax), 'bytes')
-  if (/^\s*multipart\//i.test(type)) throw nothingLeft('left a form whose files are elsewhere')
-  const body = left.find(each => each !== undefined)
-  if (body === undefined) throw nothingLeft('left nothing of it')
-  return isEmpty(body) ? { kind: 'none' } : reparsed(body, how.bytesMax)
+  if (req.headers['content-length'] === undefined && isEmpty(left)) return { kind: 'none' }
+  return reparsed(left, bytesMax)
 }
 
 /** Text as a parser left it. Bytes cannot be had back from a text, nor a text from a parsed value. */
@@ -71,10 +58,7 @@ function leftOther(type: BodyType, body: unknown, bytesMax: number): Parsed<unkn
   throw nothingLeft(`left no ${type} of it`)
 }
 
-/**
- * The text as it arrived, or the value of a JSON string. That value is shorter than the received text, at least by
- * its quotes.
- */
+/** The value of a JSON string is shorter than the received text, at least by its quotes. */
 function parseLeftText(req: IncomingMessage, text: string, bytesMax: number): Parsed<unknown> {
   const length = bounded(Buffer.from(text), bytesMax).length
   const came = req.headers['content-length']
@@ -82,10 +66,7 @@ function parseLeftText(req: IncomingMessage, text: string, bytesMax: number): Pa
   return length === 0 ? { kind: 'none' } : parseText(text)
 }
 
-/**
- * Writes and parses the value again. So this server's rules apply whatever a parser allowed, and no value is shared
- * with the parser.
- */
+/** Written and parsed again, so that this server's rules apply, and no value is shared with the parser. */
 function reparsed(body: unknown, bytesMax: number): Parsed<unknown> {
   let text: string | undefined
   try {

@@ -26,10 +26,7 @@ export class BodyBudget {
     return new BodyShare(this)
   }
 
-  /**
-   * Takes these bytes. Returns whether there is room, if needed by dropping bodies that began to arrive before this
-   * one.
-   */
+  /** Takes these bytes. Returns whether there is room, if needed by dropping bodies that began to arrive before this one. */
   take(share: BodyShare, bytes: number): boolean {
     while (this.#bytes + bytes > this.#bytesMax) {
       const [oldest] = this.#arriving
@@ -51,15 +48,18 @@ export class BodyBudget {
   }
 }
 
-/** One request's part of the budget. */
 export class BodyShare {
   bytes = 0
-  /** Called when this body is dropped for another. */
-  onCut: () => void = () => {}
+  #onCut: (() => void) | undefined
   readonly #budget: BodyBudget
 
   constructor(budget: BodyBudget) {
     this.#budget = budget
+  }
+
+  /** Called when this body is dropped for another. */
+  onCut(listener: () => void): void {
+    this.#onCut = listener
   }
 
   take(pieceBytes: number): boolean {
@@ -75,7 +75,7 @@ export class BodyShare {
 
   cut(): void {
     this.close()
-    this.onCut()
+    this.#onCut?.()
   }
 
   close(): void {

@@ -1,4 +1,3 @@
-/** HTTP for every runtime and framework that speaks the web's own `Request` and `Response`. */
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-request.js'
@@ -37,7 +36,6 @@ export function fetchResponder({ logger, clock }: Pick<FetchHandlerOptions, 'log
 }
 
 type Of = { method: string; caller: FetchCaller; clock: FetchHandlerOptions['clock'] }
-/** @throws TypeError or RangeError for what no response can carry. */
 function responseOf({ status, headers, body = '' }: Reply, { method, caller, clock }: Of): Response {
   const init = { status, headers: headersOf(headers) }
   if (isStream(body)) {
@@ -78,10 +76,7 @@ const IDLE_MAX_MS = 60_000
 
 const PIECE_BYTES = 64 * 1024
 
-/**
- * Deno and workerd ask for the next chunk while they still hold one. In one chunk, 30 MB that a caller cut off counted as
- * arrived; in pieces, only what their buffers hold can.
- */
+/** Deno and workerd ask for the next chunk while they still hold one: 30 MB in one chunk counted as arrived, and were cut off. */
 function* pieces(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
 }

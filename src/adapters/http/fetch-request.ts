@@ -1,13 +1,16 @@
 /** A request as runtimes with `fetch` have it: Bun, Deno, Workers, and frameworks such as Hono and Next. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { isOfCaches } from '../../domain/upstream.js'
 import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
 import type { BodyShare } from './body-memory-limit.js'
 import { parseBody } from './read-request.js'
 import {
+  type AppRoute,
   type BodyReading,
   type HostRequest,
   HttpError,
+  httpErrorOf,
   incompleteBody,
   overloaded,
   tooLarge,
@@ -16,65 +19,87 @@ import {
 /** The address of a request's caller, where the seller's runtime can say it. */
 export type ClientAddress = (request: Request) => string | undefined
 
-/** The path and the query, without a fragment. */
 export function targetOf({ url }: Request): string {
   const hash = url.indexOf('#')
   return url.slice(url.indexOf('/', url.indexOf('//') + 2), hash === -1 ? undefined : hash)
 }
 
 export class FetchRequest implements HostRequest {
-  readonly #request: Request
   readonly #clientAddress: ClientAddress | undefined
+  #body: Buffer | undefined
+  #forApp: Request | undefined
   readonly headers: IncomingHttpHeaders
   /** Under `fetch`, no app can say where it mounts this one: `basePath` is the only prefix. */
   readonly mountedAt = ''
   readonly caller: FetchCaller
 
-  constructor(request: Request, clientAddress: ClientAddress | undefined) {
-    this.#request = request
+  constructor(
+    readonly request: Request,
+    clientAddress: ClientAddress | undefined,
+    readonly app?: AppRoute,
+  ) {
     this.#clientAddress = clientAddress
     this.headers = Object.fromEntries(request.headers)
     this.caller = new FetchCaller(request)
   }
 
   get method(): string {
-    return this.#request.method
+    return this.request.method
   }
 
   get target(): string {
-    return targetOf(this.#request)
+    return targetOf(this.request)
   }
 
   get scheme(): 'http' | 'https' {
-    return this.#request.url.startsWith('https:') ? 'https' : 'http'
+    return this.request.url.startsWith('https:') ? 'https' : 'http'
   }
 
   get localHost(): string {
-    return new URL(this.#request.url).host
+    return new URL(this.request.url).host
   }
 
   get address(): string | undefined {
-    return this.#clientAddress?.(this.#request)
+    return this.#clientAddress?.(this.request)
   }
 
   get carriesBody(): boolean {
     const length = this.headers['content-length']
-    return length === undefined ? this.#request.body !== null : length !== '0'
+    return length === undefined ? this.request.body !== null : length !== '0'
   }
 
   get canStream(): boolean {
-    return true
+    return this.app?.stream !== false
   }
 
-  async readBody({ bytesMax, type }: BodyReading, share: BodyShare): Promise<Parsed<unknown>> {
-    const request = this.#request
+  async readBody(how: BodyReading, share: BodyShare): Promise<Parsed<unknown>> {
+    this.#body = await this.#bytes(how, share)
+    return parseBody(this.#body, how.type)
+  }
+
+  /** For the app: its body is unread. */
+  get forApp(): Request {
+    const isPlain = !Object.keys(this.headers).some(name => isOfCaches(name, this.method))
+    if (this.#body === undefined && isPlain) return this.request
+    this.#forApp ??= this.#unread()
+    return this.#forApp
+  }
+
+  #unread(): Request {
+    const { url, method, signal, headers: given } = this.request
+    const headers = new Headers(given)
+    for (const name in this.headers) if (isOfCaches(name, method)) headers.delete(name)
+    return new Request(url, { method, headers, signal, ...(this.#body && { body: this.#body }) })
+  }
+
+  async #bytes({ bytesMax }: BodyReading, share: BodyShare): Promise<Buffer> {
+    const { request } = this
     if (request.bodyUsed) throw alreadyRead()
     const announced = this.headers['content-length']
     if (Number(announced) > bytesMax) throw tooLarge(bytesMax)
-    const bytes = isSmall(announced)
-      ? await smallBody(request, Number(announced), bytesMax, share)
-      : await streamedBody(request.body, bytesMax, share)
-    return parseBody(bytes, type)
+    return isSmall(announced)
+      ? smallBody(request, Number(announced), bytesMax, share)
+      : streamedBody(request.body, bytesMax, share)
   }
 
   /** The host does this. */
@@ -104,7 +129,7 @@ async function smallBody(
 ): Promise<Buffer> {
   if (!share.take(length)) throw overloaded()
   const dropped = new Promise<never>((_, reject) => {
-    share.onCut = () => reject(overloaded())
+    share.onCut(() => reject(overloaded()))
   })
   try {
     const bytes = Buffer.from(await Promise.race([request.arrayBuffer(), dropped]))
@@ -118,11 +143,7 @@ async function smallBody(
 }
 
 function alreadyRead(): HttpError {
-  return new HttpError(
-    500,
-    'body_already_read',
-    'Something in front of this handler read the body. Its seller passes a request whose body is unread. You were not charged.',
-  )
+  return httpErrorOf('body_already_read')
 }
 
 async function streamedBody(
@@ -142,7 +163,7 @@ async function streamedBody(
       // A failure to cancel changes nothing.
     })
   }
-  share.onCut = () => refuse(overloaded())
+  share.onCut(() => refuse(overloaded()))
   try {
     for (;;) {
       const { done, value } = await reader.read()
@@ -170,7 +191,6 @@ export class FetchCaller implements Caller {
     this.#request = request
   }
 
-  /** Whether a call waits to hear if its answer arrived. */
   get isAwaited(): boolean {
     return this.#listeners.length > 0
   }
@@ -192,7 +212,6 @@ export class FetchCaller implements Caller {
     else listener(this.#arrived)
   }
 
-  /** Reports once how the response ended. */
   end(arrived: boolean): void {
     if (this.#arrived !== undefined) return
     this.#arrived = arrived

@@ -45,12 +45,12 @@ export function freeRoutes(options: FreeRoutesOptions): readonly FreeRoute[] {
   const at = doors.root ? '' : '/_svc'
   const readers = { are: 'onInnerNetwork', publicHosts: options.operationsHosts } as const
   return [
-    document('/.well-known/svc.json', origin => documents.manifest(origin)),
+    jsonDocument('/.well-known/svc.json', origin => documents.manifest(origin)),
     // Some indexes ask for the one name, some for the other.
     ...['/.well-known/x402', '/.well-known/x402.json'].map(path =>
-      document(path, origin => documents.resourceList(origin)),
+      jsonDocument(path, origin => documents.resourceList(origin)),
     ),
-    document('/openapi.json', origin => documents.openapi(origin)),
+    jsonDocument('/openapi.json', origin => documents.openapi(origin)),
     {
       ...get(`${at}/`, incoming => {
         const origin = rootOf(incoming)
@@ -79,7 +79,7 @@ function get(path: string, handle: FreeRoute['handle']): FreeRoute {
   return { path, method: 'GET', headers: UNCACHED, handle }
 }
 
-function document(path: string, textAt: (origin: string) => string | Promise<string>): FreeRoute {
+export function jsonDocument(path: string, textAt: (origin: string) => string | Promise<string>): FreeRoute {
   return get(path, async incoming => jsonTextReply(200, await textAt(rootOf(incoming))))
 }
 

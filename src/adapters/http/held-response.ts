@@ -3,11 +3,12 @@
  * Fastify write to Node's response, which is held.
  */
 import type { ServerResponse } from 'node:http'
-import { PassThrough, Readable } from 'node:stream'
+import { PassThrough, pipeline, Readable, Writable } from 'node:stream'
 import type { Context } from 'koa'
-import { http2StreamOf } from './koa-request.js'
+import { endWith, framed, isUntouched, type ReplyTarget, readableOf, setHeaders } from './koa-reply.js'
+import { forgetShape, http2StreamOf } from './node-body.js'
+import { isStream, type Reply } from './route.js'
 
-/** What a route answered. */
 export interface HeldAnswer {
   readonly status: number
   readonly headers: readonly (readonly [name: string, value: string])[]
@@ -21,125 +22,184 @@ const WROTE_PAST =
   'a route wrote to the connection past its gate (res.socket, ctx.respond = false): it is not charged, and the connection is closed'
 const FLUSHED =
   'a route flushed its head: give its terms `stream: true`, and it is sold as a stream. It is not charged'
+const FAILED_LATE =
+  'a route said that it failed after it had begun its answer: it is not charged, and a stream that has left is broken off'
 
-export interface Held {
-  /** Writes to the connection. */
-  readonly real: ServerResponse
-  /** From now on what others write is held; resolves with it. */
-  begin(): Promise<HeldAnswer>
+const HELD = Symbol('held')
+type Route = ServerResponse & { readonly [HELD]: HeldResponse }
+type Own = Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'flushHeaders'>
+
+const dropped = function (this: Route) {
+  return this
 }
+const LATE = { setHeader: dropped, removeHeader: dropped, appendHeader: dropped }
 
-type Write = (...given: never[]) => unknown
-
-export function hold(res: ServerResponse, isStream: boolean): Held {
-  let isAnswered = false
-  const isReplaced = ['writeHead', 'write', 'end', 'setHeader', 'flushHeaders'].some(name =>
-    Object.hasOwn(res, name),
-  )
-  const wasSent = () => Reflect.get(Object.getPrototypeOf(res), 'headersSent', res) as boolean
-  const head = res.writeHead.bind(res) as Write
-  const writeHead: Write = (...given) => {
-    isAnswered = true
-    return head(...given)
-  }
-  // Node's own functions write the head by the response's `writeHead`, which may hold it.
-  const withHead = (write: Write): Write => {
-    const own = write.bind(res) as Write
-    return (...given) => {
-      if (!wasSent()) writeHead(res.statusCode as never)
-      return own(...given)
-    }
-  }
-  const writers: Readonly<Record<PropertyKey, Write>> = {
-    writeHead,
-    write: withHead(res.write),
-    end: withHead(res.end),
-    flushHeaders: withHead(res.flushHeaders),
-  }
-  const real = new Proxy(res, {
-    get(_, key) {
-      if (key === 'headersSent') return wasSent()
-      if (Object.hasOwn(writers, key)) return writers[key]
-      const value = Reflect.get(res, key, res)
-      return typeof value === 'function' ? value.bind(res) : value
-    },
-    set: (_, key, value) => Reflect.set(res, key, value, res),
-    // Where nothing else has replaced the functions, an answer is written at once.
-    getOwnPropertyDescriptor: (_, key) =>
-      isReplaced ? Reflect.getOwnPropertyDescriptor(res, key) : undefined,
-  })
-  return { real, begin: () => held(res, { isStream, wasSent, isAnswered: () => isAnswered }) }
-}
-
-interface Holding {
-  readonly isStream: boolean
-  wasSent(): boolean
+/** A response of Node: what its route writes is held, and what the gate answers is sent. */
+export class HeldResponse implements ReplyTarget {
+  /** The functions of Node, or of middleware around the gate. */
+  readonly #own: Own
+  readonly #isUntouched: boolean
+  #before: Readonly<Record<string, unknown>> = {}
+  #bytesBefore: number | undefined
+  #stream: PassThrough | undefined
+  /** The route has written, as far as it can know. */
+  #isBegun = false
+  /** What stood when it began. */
+  #status = 0
   /** The gate has answered: what the route writes now is too late, and dropped. */
-  isAnswered(): boolean
-}
+  #isAnswered = false
+  /** What the route threw, which its app answers as it likes. */
+  #thrown: unknown
+  #answer!: (answer: HeldAnswer) => void
+  #refuse!: (cause: unknown) => void
 
-function held(res: ServerResponse, { isStream, wasSent, isAnswered }: Holding): Promise<HeldAnswer> {
-  // What is around the gate may have said 404 until something answers, as Koa does.
-  res.statusCode = 200
-  const before = res.getHeaders()
-  const { socket } = res
-  const writtenBefore = socket?.bytesWritten
-  let isBegun = false
-  let stream: PassThrough | undefined
-  return new Promise((resolve, reject) => {
-    const finish = (body: HeldAnswer['body']) => {
-      isBegun = true
-      if (isAnswered()) return
-      const isPast = socket && !http2StreamOf(res) && socket.bytesWritten !== writtenBefore
-      if (!wasSent() && !isPast)
-        return resolve({ status: res.statusCode, headers: takeHeaders(res, before), body })
-      reject(new NotHeld(WROTE_PAST))
+  constructor(
+    readonly res: ServerResponse,
+    readonly isStream: boolean,
+  ) {
+    forgetShape(res)
+    const { writeHead, write, end, flushHeaders } = res
+    this.#own = { writeHead, write, end, flushHeaders }
+    this.#isUntouched = isUntouched(res)
+  }
+
+  /** From now on what others write is held; resolves with it. */
+  begin(): Promise<HeldAnswer> {
+    const { res } = this
+    // What is around the gate may have said 404 until something answers, as Koa does.
+    if (res.statusCode !== 200) res.statusCode = 200
+    this.#before = res.getHeaders()
+    this.#bytesBefore = this.#bytesWritten
+    Object.assign(res, HeldResponse.writers, { [HELD]: this })
+    Object.defineProperty(res, 'headersSent', HeldResponse.headersSent)
+    return new Promise((resolve, reject) => {
+      this.#answer = resolve
+      this.#refuse = reject
+    })
+  }
+
+  /** The route has thrown: what its app answers now is sold for no status. */
+  static threw(res: object, cause: unknown): void {
+    const held = (res as Partial<Route>)[HELD]
+    if (held) held.#thrown = cause ?? new Error('a route failed')
+  }
+
+  isSent(): boolean {
+    return Reflect.get(Object.getPrototypeOf(this.res), 'headersSent', this.res)
+  }
+
+  /** Sends the gate's own answer, whatever the route has written. */
+  send({ status, headers, body }: Reply): void {
+    const { res } = this
+    const { writeHead, write, end, flushHeaders } = this.#own
+    const all = isStream(body) ? headers : framed(status, headers, body)
+    // The route's reason phrase was about its own answer, and may be none that can be sent.
+    if (res.statusMessage) res.statusMessage = ''
+    const isUntouched = this.#isUntouched && res.getHeaderNames().length === 0
+    if (!isUntouched) setHeaders(res, all)
+    writeHead.call(res, status, isUntouched ? (all as string[]) : [])
+    this.#isAnswered = true
+    // A route that comes later than its time limit changes a head that was sent: Node would throw.
+    if (!this.#isBegun) Object.assign(res, LATE)
+    if (!isStream(body)) return void endWith(res, end, body)
+    // The first chunk may be late, and the receipt is in the head.
+    flushHeaders.call(res)
+    const sent = new Writable({
+      write: (chunk, encoding, done) => write.call(res, chunk, encoding, done),
+      final: done => end.call(res, undefined, 'utf8', done),
+      destroy(cause, done) {
+        res.destroy()
+        done(cause)
+      },
+    })
+    res.once('close', () => sent.destroy())
+    pipeline(readableOf(body), sent, () => {})
+  }
+
+  /** The body comes in pieces; its head is the one that stands at the first of them. */
+  #pieces(): PassThrough {
+    if (this.#stream === undefined) {
+      this.#stream = new PassThrough()
+      this.#stream.on('drain', () => this.res.emit('drain'))
+      // It may fail before anybody reads it.
+      this.#stream.on('error', () => {})
+      this.#finish(this.#stream)
+    }
+    return this.#stream
+  }
+
+  #finish(body: HeldAnswer['body']): void {
+    const { res } = this
+    this.#isBegun = true
+    this.#status = res.statusCode
+    if (this.#isAnswered) return
+    const bytes = this.#bytesBefore
+    if (this.isSent() || (bytes !== undefined && bytes !== this.#bytesWritten)) {
+      this.#refuse(new NotHeld(WROTE_PAST))
       res.destroy()
-    }
-    /** The body that comes in pieces; its head is the one that stands at the first of them. */
-    const pieces = () => {
-      if (stream === undefined) {
-        stream = new PassThrough()
-        stream.on('drain', () => res.emit('drain'))
-        finish(stream)
-      }
-      return stream
-    }
-    const holding: Record<string, Write> = {
-      writeHead(status, ...rest) {
-        const headers: object = rest.find(each => typeof each === 'object') ?? {}
-        res.statusCode = status
-        for (const [name, value] of pairsIn(headers)) res.setHeader(name, value as string)
-        isBegun = true
-        return res
-      },
-      flushHeaders() {
-        if (!isStream) reject(new NotHeld(FLUSHED))
-        pieces()
-      },
-      write: (...given) => pieces().write(...(given as unknown as [unknown])),
-      end(...given) {
-        const whenSent = given.find(each => typeof each === 'function') as (() => void) | undefined
-        if (whenSent !== undefined) res.once('finish', whenSent)
-        const [chunk, encoding] = given.filter(each => each !== whenSent && each !== null) as unknown[]
-        if (stream !== undefined) stream.end(chunk, encoding as BufferEncoding)
-        else
-          finish(typeof chunk === 'string' ? Buffer.from(chunk, encoding as BufferEncoding) : bytesIn(chunk))
-        return res
-      },
-    }
-    for (const name of ['setHeader', 'removeHeader', 'appendHeader'] as const) {
-      const change = res[name].bind(res) as Write
-      holding[name] = (...given) => (wasSent() ? res : change(...given))
-    }
-    Object.assign(res, holding)
-    Object.defineProperty(res, 'headersSent', { get: () => isBegun || wasSent(), configurable: true })
-  })
+    } else if (this.#thrown !== undefined && res.statusCode < 400) this.#refuse(this.#thrown)
+    else this.#answer({ status: res.statusCode, headers: takeHeaders(res, this.#before), body })
+  }
+
+  get #bytesWritten(): number | undefined {
+    return http2StreamOf(this.res) ? undefined : this.res.socket?.bytesWritten
+  }
+
+  /** All responses share them: a getter of each would give each its own shape, which V8 keeps until its next full collection. */
+  static readonly writers = {
+    writeHead(this: Route, status: number, ...rest: unknown[]) {
+      this.statusCode = status
+      for (const [name, value] of pairsIn(rest.find(each => typeof each === 'object') ?? {}))
+        this.setHeader(name, value as string)
+      this[HELD].#isBegun = true
+      return this
+    },
+    // An interim answer would come before what is paid for.
+    writeEarlyHints() {},
+    flushHeaders(this: Route) {
+      const held = this[HELD]
+      if (!held.isStream) held.#refuse(new NotHeld(FLUSHED))
+      held.#pieces()
+    },
+    write(this: Route, ...given: unknown[]) {
+      return this[HELD].#pieces().write(...(given as [unknown]))
+    },
+    end(this: Route, ...given: unknown[]) {
+      const held = this[HELD]
+      const whenSent = given.find(each => typeof each === 'function') as (() => void) | undefined
+      if (whenSent !== undefined) this.once('finish', whenSent)
+      const [chunk, coding] = given.filter(each => each !== whenSent && each !== null)
+      const encoding = coding as BufferEncoding
+      const hasFailed = (this.statusCode >= 400 || held.#thrown !== undefined) && held.#status < 400
+      if (held.#stream !== undefined && hasFailed) held.#stream.destroy(new NotHeld(FAILED_LATE))
+      else if (held.#stream !== undefined) held.#stream.end(chunk, encoding)
+      // A copy: the app may use its buffer again.
+      else held.#finish(Buffer.from((chunk ?? '') as string, encoding))
+      return this
+    },
+  }
+
+  static readonly headersSent: PropertyDescriptor & ThisType<Route> = {
+    get() {
+      return this[HELD].#isBegun || this[HELD].isSent()
+    },
+    configurable: true,
+  }
 }
 
-/** A copy: the app may use its buffer again. */
-function bytesIn(chunk: unknown): Uint8Array {
-  return new Uint8Array((chunk as Uint8Array | undefined) ?? [])
+const heard = new WeakSet<object>()
+
+/** What a route of Express throws passes behind its own handlers, and before the app's handlers of errors. */
+export function hearThrown(route: { readonly methods?: object } | undefined): void {
+  if (route === undefined || heard.has(route)) return
+  heard.add(route)
+  for (const method of Object.keys(route.methods ?? {}))
+    Reflect.get(route, method.replace('_', '')).call(route, threw)
+}
+
+function threw(cause: unknown, _req: unknown, res: object, next: (cause: unknown) => void): void {
+  HeldResponse.threw(res, cause)
+  next(cause)
 }
 
 /** An object, pairs, or names and values in turn, as `writeHead` takes them. */
@@ -154,13 +214,17 @@ function takeHeaders(
   res: ServerResponse,
   before: Readonly<Record<string, unknown>>,
 ): (readonly [string, string])[] {
-  return Object.entries(res.getHeaders()).flatMap(([name, value]) => {
-    const old: unknown[] = [before[name]].flat()
-    if (before[name] === value) return []
-    if (before[name] === undefined) res.removeHeader(name)
-    else res.setHeader(name, before[name] as string)
-    return [value].flat().flatMap(each => (old.includes(each) ? [] : [[name, String(each)] as const]))
-  })
+  const taken: (readonly [string, string])[] = []
+  const now = res.getHeaders()
+  for (const name in now) {
+    const [value, old] = [now[name], before[name]]
+    if (value === old) continue
+    if (old === undefined) res.removeHeader(name)
+    else res.setHeader(name, old as string)
+    const known: unknown[] = [old].flat()
+    for (const each of [value].flat()) if (!known.includes(each)) taken.push([name, String(each)])
+  }
+  return taken
 }
 
 /** What a route of Koa left in its context, as Koa would send it. */

@@ -106,7 +106,6 @@ const PAGE_HEADERS: readonly string[] = [
   ...['Referrer-Policy', 'no-referrer'],
 ]
 
-/** HTML with every value escaped: a value is text of a seller or of a caller, unless this template made it. */
 export class Html {
   constructor(readonly text: string) {}
 }

@@ -45,7 +45,6 @@ ${DOCUMENTS.filter(([path]) => hasCard || path !== CARD).map(([path, what]) => h
 
 const CARD = '/.well-known/agent-card.json'
 
-/** The paths of an agent's documents, and what each is. */
 const DOCUMENTS = [
   ['/.well-known/svc.json', 'the manifest, with the schema of every input'],
   ['/.well-known/x402', 'the list for indexes of x402'],
@@ -129,11 +128,9 @@ interface ShownCall {
   readonly network: string
   /** In USD, such as `0.05`; the part of the command that limits the price. */
   readonly usd: string
-  /** A body that the endpoint accepts. */
   readonly body?: unknown
 }
 
-/** How a call is paid, with what can be pasted into a shell or a program. */
 function howToPay(call: ShownCall | undefined): Html {
   return html`<h2>How to pay</h2>
 <p>Do you have a wallet, and no program? <strong>Send no money to the address by hand:</strong> nothing is delivered for it. A program signs
@@ -157,7 +154,6 @@ ${
 </ol>`
 }
 
-/** What is sent, as JSON; `undefined` where nothing is. */
 function sentOf({ method, body }: ShownCall): string | undefined {
   return method === 'GET' || body === undefined ? undefined : JSON.stringify(body)
 }

@@ -1,14 +1,11 @@
-/**
- * HTTP on Node: one Koa app, which `serve` listens with and `createServer` returns for mounting; and what Node's own server leaves to
- * do around it.
- */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+/** HTTP on Node: one Koa app, which `serve` listens with and `createServer` returns for mounting. */
+import type { Server } from 'node:http'
 import Koa, { type Context, type Middleware } from 'koa'
 import { systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { closeWithSocket, responder, turns } from './koa-reply.js'
-import { KoaRequest } from './koa-request.js'
-import { errorBody, type Route } from './route.js'
+import { closeWithSocket, type ReplyTarget, responder, sendReply, turns } from './koa-reply.js'
+import { KoaRequest, type NodeRequest } from './koa-request.js'
+import { errorBody, type Reply, type Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 
 /** Node's codes for a connection that its caller ended. */
@@ -19,38 +16,33 @@ const HANG_UPS: ReadonlySet<unknown> = new Set([
   'ERR_STREAM_PREMATURE_CLOSE',
 ])
 
-export interface KoaHost {
-  /** The whole app: it answers unknown paths too, unless another app mounts it. */
-  readonly app: Koa
-  /** The same routes for another Koa app: unknown paths are left to `next`. */
-  readonly middleware: Middleware
-  /** Answers by a route whatever the path is, in another app of Koa. */
-  answer(ctx: Context, route: Route, request?: KoaRequest): Promise<void>
-  /** The same, beside no app of Koa. */
-  answerNode(
-    req: IncomingMessage,
-    res: ServerResponse,
-    route: Route,
-    requestOf: (ctx: Context) => KoaRequest,
-  ): void
-}
+export type KoaHost = ReturnType<typeof koaHost>
 
-export function koaHost(table: RouteTable, logger: Logger): KoaHost {
-  const [app, alone] = [quietApp(logger), quietApp(logger)]
-  const isOutermost = (ctx: Context) =>
-    ctx.app === alone || (ctx.app === app && app.middleware[0] === middleware)
+export function koaHost(table: RouteTable, logger: Logger) {
+  const app = quietApp(logger)
+  const isOutermost = (ctx: Context) => ctx.app === app && app.middleware[0] === middleware
   const respond = responder(isOutermost, logger)
   const turnEnd = turns()
 
-  async function answer(ctx: Context, route: Route, request = new KoaRequest(ctx)): Promise<void> {
-    closeWithSocket(ctx.res)
+  async function replyTo(request: NodeRequest, route: Route, send: (reply: Reply) => void): Promise<void> {
+    const { res } = request
+    if (res.headersSent) {
+      // What is paid for could not be sent.
+      logger.error({}, 'middleware sent the head of an answer before the route was asked')
+      return res.writableEnded ? undefined : void res.destroy()
+    }
+    closeWithSocket(res)
     const reply = await replyOf(route, request, logger)
     const end = turnEnd()
     if (end !== undefined) await end
-    respond(ctx, reply)
+    send(reply)
   }
 
-  /** Compares the path as it was sent. Koa's `ctx.path` turns `\` into `/` and cuts at `#`. It throws for a malformed URL. */
+  /** Answers by a route whatever the path is, in another app of Koa. */
+  const answer = (ctx: Context, route: Route, request: NodeRequest = new KoaRequest(ctx)) =>
+    replyTo(request, route, reply => respond(ctx, reply))
+
+  /** For another Koa app: unknown paths are left to `next`. Compares the path as it was sent. Koa's `ctx.path` turns `\` into `/` and cuts at `#`. It throws for a malformed URL. */
   const middleware: Middleware = (ctx, next) => {
     const route = table.find(ctx.req.method!, pathOf(ctx.req.url!))
     return route ? answer(ctx, route) : next()
@@ -64,12 +56,9 @@ export function koaHost(table: RouteTable, logger: Logger): KoaHost {
   }
   app.use(middleware)
   app.use(notFound)
-  const jobs = new WeakMap<IncomingMessage, (ctx: Context) => Promise<void>>()
-  const listener = alone.use(ctx => jobs.get(ctx.req)!(ctx)).callback()
-  const answerNode: KoaHost['answerNode'] = (req, res, route, requestOf) => {
-    jobs.set(req, ctx => answer(ctx, route, requestOf(ctx)))
-    listener(req, res)
-  }
+  /** The same, beside no app of Koa. */
+  const answerNode = (to: ReplyTarget, route: Route, request: NodeRequest) =>
+    replyTo(request, route, reply => sendReply(to, reply, logger))
   return { app, answer, answerNode, middleware }
 }
 

@@ -1,43 +1,49 @@
-/**
- * Writes a reply: in one write where this app is alone, and through Koa's context where other middleware may look at
- * it.
- */
+/** Writes a reply: in one write where this app is alone, and through Koa's context where other middleware may look at it. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Logger } from '../../ports/logger.js'
-import { http2StreamOf, reportUndelivered } from './koa-request.js'
+import { reportUndelivered } from './koa-request.js'
+import { http2StreamOf } from './node-body.js'
 import { isBodiless, isStream, type Reply, replyToError, type StreamedBody } from './route.js'
 
+type WholeBody = string | Uint8Array | undefined
 type Respond = (ctx: Context, reply: Reply) => void
 
-/**
- * If a reply cannot be written, report the call as undelivered, and write the reply's `instead` where that is still
- * possible.
- *
- * @param isOutermost whether no other Koa middleware sees this response
- */
+export interface ReplyTarget {
+  readonly res: ServerResponse
+  isSent(): boolean
+  send(reply: Reply): void
+}
+
+/** @param isOutermost whether no other Koa middleware sees this response */
 export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger): Respond {
   return (ctx, reply) => {
     const { res } = ctx
-    // Another middleware has answered already, for example one that limits the time of a request.
-    if (res.headersSent) return reportUndelivered(res)
     const write = isOutermost(ctx) && isUntouched(res) ? writeAtOnce : handToKoa
+    sendReply({ res, isSent: () => res.headersSent, send: each => write(ctx, each) }, reply, logger)
+  }
+}
+
+/** If a reply cannot be written, report the call as undelivered, and write the reply's `instead` where that is still possible. */
+export function sendReply(to: ReplyTarget, reply: Reply, logger: Logger): void {
+  const { res } = to
+  // Another middleware has answered already, for example one that limits the time of a request.
+  if (to.isSent()) return void reportUndelivered(res)
+  try {
+    to.send(reply)
+  } catch (cause) {
+    reportUndelivered(res)
+    const refusal = replyToError(cause, logger)
     try {
-      write(ctx, reply)
-    } catch (cause) {
-      reportUndelivered(res)
-      const refusal = replyToError(cause, logger)
-      try {
-        if (res.headersSent) res.destroy()
-        else write(ctx, reply.instead?.() ?? refusal)
-      } catch (err) {
-        // Close the connection: a closed connection is better than a wrong statement about money, and an error here
-        // would end the process.
-        logger.error({ err }, 'an answer could not be written, nor what is said in its place')
-        res.destroy()
-      }
+      if (to.isSent()) res.destroy()
+      else to.send(reply.instead?.() ?? refusal)
+    } catch (err) {
+      // Close the connection: a closed connection is better than a wrong statement about money, and an error here
+      // would end the process.
+      logger.error({ err }, 'an answer could not be written, nor what is said in its place')
+      res.destroy()
     }
   }
 }
@@ -46,7 +52,7 @@ export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger
  * Express middleware may have set headers, or may wait for them in its own `writeHead`. (Node 20 also loses the first
  * `Set-Cookie` that was set before, where `writeHead` receives a list.)
  */
-function isUntouched(res: ServerResponse): boolean {
+export function isUntouched(res: ServerResponse): boolean {
   // Not every version of Node takes a list of names and values for HTTP/2.
   if (http2StreamOf(res)) return false
   return res.getHeaderNames().length === 0 && WRAPPED.every(name => !Object.hasOwn(res, name))
@@ -66,34 +72,40 @@ function writeAtOnce(ctx: Context, { status, headers, body }: Reply): void {
     pipeline(readableOf(body), res, () => {})
     return
   }
-  const length = lengthOf(body)
-  const framed = isBodiless(status) ? headers : [...headers, 'Content-Length', String(length)]
-  res.writeHead(status, framed as string[])
-  if (body instanceof Uint8Array) res.end(body)
-  // Node writes the head in the encoding of the text that follows it, and UTF-8 is slow. ASCII text can use latin1.
-  else res.end(body, length === body?.length ? 'latin1' : 'utf8')
+  res.writeHead(status, framed(status, headers, body))
+  endWith(res, res.end, body)
 }
 
-function handToKoa(ctx: Context, reply: Reply): void {
+/** The headers of an answer that is whole. */
+export function framed(status: number, headers: readonly string[], body: WholeBody): string[] {
+  return isBodiless(status) ? [...headers] : [...headers, 'Content-Length', String(lengthOf(body))]
+}
+
+/** Node writes the head in the encoding of the text that follows it, and UTF-8 is slow. ASCII text can use latin1. */
+export function endWith(res: ServerResponse, end: ServerResponse['end'], body: WholeBody): void {
+  end.call(res, body, lengthOf(body) === body?.length ? 'latin1' : 'utf8')
+}
+
+/** Sets all, or none: what is sent instead must not carry the headers of this reply. */
+export function setHeaders(res: ServerResponse, headers: readonly string[]): void {
   try {
-    put(ctx, reply)
+    for (let at = 0; at < headers.length; at += 2) {
+      const [name, value] = [headers[at]!, headers[at + 1]!]
+      // The end of one exchange says nothing of an HTTP/2 connection.
+      if (name === 'Connection' && http2StreamOf(res)) continue
+      // The only header that may occur several times and is never joined.
+      if (name === 'set-cookie') res.appendHeader(name, value)
+      else res.setHeader(name, value)
+    }
   } catch (cause) {
-    // The replacement must not carry the headers of the first reply.
-    for (let at = 0; at < reply.headers.length; at += 2) ctx.remove(reply.headers[at]!)
+    for (let at = 0; at < headers.length; at += 2) res.removeHeader(headers[at]!)
     throw cause
   }
 }
 
-function put(ctx: Context, { status, headers, body }: Reply): void {
+function handToKoa(ctx: Context, { status, headers, body }: Reply): void {
   ctx.status = status
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at]!
-    // The end of one exchange says nothing of an HTTP/2 connection.
-    if (name === 'Connection' && http2StreamOf(ctx.res)) continue
-    // The only header that may occur several times and is never joined.
-    if (name === 'set-cookie') ctx.append(name, headers[at + 1]!)
-    else ctx.set(name, headers[at + 1]!)
-  }
+  setHeaders(ctx.res, headers)
   const isTyped = ctx.res.hasHeader('Content-Type')
   if (isBodiless(status)) return
   if (isStream(body)) ctx.body = readableOf(body).once('error', () => breakOff(ctx.res))
@@ -105,7 +117,7 @@ function put(ctx: Context, { status, headers, body }: Reply): void {
   ctx.status = status
 }
 
-function readableOf({ chunks, cut }: StreamedBody): Readable {
+export function readableOf({ chunks, cut }: StreamedBody): Readable {
   const readable = chunks instanceof Readable ? chunks : Readable.from(chunks, { objectMode: false })
   return cut === undefined ? readable : addAbortSignal(cut, readable)
 }

@@ -13,13 +13,10 @@ export function replyToOutcome(outcome: ChargeOutcome, taken: ReadonlySet<string
   const reply =
     kind === 'payment' ? quote(outcome) : outcome.answer ? delivered(outcome, taken) : problem(outcome)
   if (charged === 'no' && closing === 'release') return reply
-  return { ...reply, instead: () => unwrittenReply(outcome) }
+  return { instead: () => unwrittenReply(outcome), ...reply }
 }
 
-/**
- * The reply for an answer that cannot be written: how the call ended, with its receipt and the key of a window that
- * it bought.
- */
+/** For an answer that cannot be written: how the call ended, with its receipt and the key of a window that it bought. */
 export function unwrittenReply(outcome: ChargeOutcome): Reply {
   const { status, code, message, fields } = unwritten(outcome)
   return jsonReply(status, errorBody(code, message, fields), chargeReplyHeaders(outcome))

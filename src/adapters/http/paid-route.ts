@@ -7,7 +7,7 @@ import { htmlReply, prefersHtml } from './html-document.js'
 import { quotePage } from './html-pages.js'
 import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
 import { presentsPayment, type RequestOptions, readBody, readRequest } from './read-request.js'
-import { type HostRequest, HttpError, methodNotAllowed, type Reply, type Route } from './route.js'
+import { type HostRequest, httpErrorOf, methodNotAllowed, type Reply, type Route } from './route.js'
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge
@@ -29,16 +29,19 @@ const UNCACHED = [
   'Cache-Control',
   'no-store',
   'Vary',
-  'PAYMENT-SIGNATURE, X-PAYMENT, X-SVC-SUBSCRIPTION, Idempotency-Key, Accept',
+  'PAYMENT-SIGNATURE, X-PAYMENT, X-SVC-SUBSCRIPTION, X-SVC-BALANCE-KEY, X-SVC-MAX-CHARGE, Idempotency-Key, Accept',
 ]
 
-/** @param shared headers of every answer of the server */
 export function paidRoute(
   def: EndpointDef,
   options: PaidRouteOptions,
   shared: readonly string[] = [],
 ): PaidRoute {
-  const how = { bytesMax: def.maxBodyBytes ?? options.bodyBytesMax, type: def.bodyType }
+  const how = {
+    bytesMax: def.maxBodyBytes ?? options.bodyBytesMax,
+    type: def.bodyType,
+    isForwarded: def.upstream !== undefined,
+  }
   const own = [...UNCACHED, ...deprecationHeaders(def)]
   const taken = new Set(own.map(name => name.toLowerCase()))
   const headers = shared.concat(own)
@@ -79,29 +82,14 @@ export function paidRoute(
 /** More than these are not read for the price, and would reach the upstream. */
 const QUERY_FIELDS_MAX = 1_000
 
-/** @throws HttpError for what no upstream may be asked for */
-function forwardable({ target: sent, headers }: HostRequest, target: Target): Target {
+export function forwardable({ target: sent, headers }: HostRequest, target: Target): Target {
   if (headers.upgrade !== undefined && /websocket/i.test(headers.upgrade))
-    throw new HttpError(
-      501,
-      'websocket_not_sold',
-      'WebSockets are not sold here: send a request. You were not charged.',
-    )
+    throw httpErrorOf('websocket_not_sold')
   // A server that decodes twice reads a slash where this one reads `%2F`.
-  if (/%25[0-9a-f]{2}/i.test(target.path))
-    throw new HttpError(
-      400,
-      'invalid_path',
-      'The path has a part that is percent-encoded twice. You were not charged.',
-    )
+  if (/%25[0-9a-f]{2}/i.test(target.path)) throw httpErrorOf('invalid_path')
   const mark = sent.indexOf('?')
   const search = mark === -1 ? '' : sent.slice(mark)
-  if (search.includes('#') || search.split('&').length > QUERY_FIELDS_MAX)
-    throw new HttpError(
-      400,
-      'invalid_query',
-      `The query has a # or more than ${QUERY_FIELDS_MAX} fields. You were not charged.`,
-    )
+  if (search.includes('#') || search.split('&').length > QUERY_FIELDS_MAX) throw httpErrorOf('invalid_query')
   return { ...target, search }
 }
 
@@ -115,11 +103,7 @@ function forReader(def: EndpointDef, request: HostRequest, outcome: ChargeOutcom
   return htmlReply(reply.status, page, chargeReplyHeaders(outcome))
 }
 
-/**
- * Names and values in turn: `Deprecation` is a moment in Unix seconds, `Sunset` an HTTP date.
- *
- * @see RFC 9745 for `Deprecation`, RFC 8594 for `Sunset`
- */
+/** `Deprecation` is a moment in Unix seconds (RFC 9745), `Sunset` an HTTP date (RFC 8594). */
 function deprecationHeaders({ deprecated, sunset }: Lifecycle): readonly string[] {
   return [
     ...(deprecated === undefined ? [] : ['Deprecation', `@${Math.floor(Date.parse(deprecated) / 1_000)}`]),

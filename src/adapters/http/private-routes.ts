@@ -2,7 +2,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { type FreeRoute, type HostRequest, HttpError } from './route.js'
+import { isLoopback } from '../../domain/caller-ip-network.js'
+import { type FreeRoute, type HostRequest, httpErrorOf } from './route.js'
 
 /** Pages of other sites are never among them. */
 export type Readers =
@@ -34,30 +35,20 @@ const PRIVATE = Object.freeze([
   ...['X-Content-Type-Options', 'nosniff'],
 ])
 
-/** @throws HttpError */
 export function admitReader(request: Pick<HostRequest, 'headers' | 'address'>, readers: Readers): void {
   const { headers } = request
   const code = readers.are === 'onInnerNetwork' ? 'operations_forbidden' : 'audit_forbidden'
-  if (isOfOtherSite(headers)) throw new HttpError(403, code, 'Other sites’ pages may not read this.')
+  if (isOfOtherSite(headers)) throw httpErrorOf(code)
   switch (readers.are) {
     case 'onInnerNetwork':
       if (isOnInnerNetwork(headers, readers.publicHosts)) return
-      throw new HttpError(403, code, 'This is not for a public name. `operationsHosts` allows it.')
+      throw httpErrorOf(code)
     case 'onThisMachine':
       if (isOnThisMachine(request)) return
-      throw new HttpError(
-        403,
-        code,
-        'The audit page answers this machine only. `audit: { token }` opens it to whoever holds the token.',
-      )
+      throw httpErrorOf(code)
     case 'holdersOf':
       if (holdsToken(headers.authorization, readers.token)) return
-      throw new HttpError(
-        401,
-        'audit_token_required',
-        'The audit page asks for its token, as the password.',
-        ['WWW-Authenticate', 'Basic realm="audit", charset="UTF-8"'],
-      )
+      throw httpErrorOf('audit_token_required', ['WWW-Authenticate', 'Basic realm="audit", charset="UTF-8"'])
   }
 }
 
@@ -75,10 +66,7 @@ function isOfOtherSite(headers: IncomingHttpHeaders): boolean {
 /** Names that public DNS never resolves: RFC 6761, 6762, 8375, ICANN's `internal`, and Kubernetes' own. */
 const INNER_NAME = /(^[^.]+|\.(localhost|local|internal|home\.arpa|svc|svc\.cluster\.local))$/
 
-/**
- * An attacker can make a foreign name point to this machine and lead a browser here. That name is public, and the Host header
- * contains it. If the host is an IP address, a person typed or configured it. Every browser sends a host.
- */
+/** A name that an attacker points to this machine is public. An IP address was typed by a person. Every browser sends a host. */
 function isOnInnerNetwork(headers: IncomingHttpHeaders, publicHosts: ReadonlySet<string>): boolean {
   // If a proxy puts an inner name into Host, the second header has the name that the caller used.
   return [headers.host, headers['x-forwarded-host']].flat().every(host => {
@@ -88,16 +76,14 @@ function isOnInnerNetwork(headers: IncomingHttpHeaders, publicHosts: ReadonlySet
   })
 }
 
-const LOOPBACK_ADDRESS = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
-/** If another site's name is made to point to this machine, the browser still sends that site's name. */
-const LOOPBACK_HOST = /^(localhost|([a-z0-9-]+\.)+localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 /** A request with one of these headers comes through a proxy, so its caller may be anywhere. */
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'] as const
 
 function isOnThisMachine({ address, headers }: Pick<HostRequest, 'headers' | 'address'>): boolean {
   return (
-    LOOPBACK_ADDRESS.test(address ?? '') &&
-    LOOPBACK_HOST.test(headers.host ?? '') &&
+    isLoopback(address ?? '') &&
+    // If another site's name is made to point to this machine, the browser still sends that site's name.
+    isLoopback((headers.host ?? '').replace(/:\d+$/, '')) &&
     FORWARDING.every(name => headers[name] === undefined)
   )
 }

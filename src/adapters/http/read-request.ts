@@ -16,11 +16,11 @@ import {
 } from '../../domain/json.js'
 import type { Target } from '../../domain/path-pattern.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
-import type { Parsed } from '../../domain/x402.js'
 import {
   decodeHeader,
   oversizedPayment,
   PAYMENT_BOUNDS,
+  type Parsed,
   type PaymentPayload,
   presentedPayment,
 } from '../../domain/x402.js'
@@ -28,7 +28,7 @@ import { NO_ADDRESS } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget, BodyShare } from './body-memory-limit.js'
-import { type BodyReading, type HostRequest, HttpError } from './route.js'
+import { type BodyReading, type HostRequest, httpErrorOf } from './route.js'
 
 export interface RequestOptions {
   /** Empty, or a path that begins with a slash and does not end with one. Endpoints live under it only. */
@@ -42,7 +42,6 @@ export interface RequestOptions {
   readonly logger: Logger
 }
 
-/** @throws HttpError for an invalid key. */
 export function readRequest(
   request: HostRequest,
   body: Parsed<unknown>,
@@ -54,7 +53,7 @@ export function readRequest(
   const headers = request.headers as Record<string, string | undefined>
   return {
     target,
-    handler: request.handler,
+    handler: request.app?.handler,
     headers,
     query: queryOf(request.target),
     body,
@@ -75,11 +74,6 @@ export function readRequest(
 
 const NONE = { kind: 'none' } as const
 
-/**
- * Reads the body of a call, whatever its host: once, in its own encoding, up to a limit in bytes.
- *
- * @throws HttpError for a body that cannot be read, or is too large.
- */
 export function readBody(
   request: HostRequest,
   how: BodyReading,
@@ -90,9 +84,10 @@ export function readBody(
     return NONE
   }
   const encoding = request.headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw new HttpError(415, 'unsupported_encoding', 'Send the body without a Content-Encoding.')
-  }
+  // Bytes that another server or the app around reads are passed on as they are.
+  const isPassedOn = how.type === 'bytes' && (how.isForwarded || request.app !== undefined)
+  if (encoding !== undefined && encoding !== 'identity' && !isPassedOn)
+    throw httpErrorOf('unsupported_encoding')
   return request.readBody(how, share)
 }
 
@@ -104,15 +99,14 @@ function queryOf(url: string) {
 function idempotencyKeyOf(header: string | undefined, { idempotency }: RequestOptions): string | undefined {
   if (header === undefined || isIdempotencyKey(header)) return header
   if (!idempotency) return undefined
-  const why = 'An Idempotency-Key is 1 to 255 visible ASCII characters. You were not charged.'
-  throw new HttpError(400, 'invalid_idempotency_key', why)
+  throw httpErrorOf('invalid_idempotency_key')
 }
 
-/** Whether a request presents a payment or the key of a window, well formed or not. */
+const PAYING = ['payment-signature', 'x-payment', 'x-svc-subscription', BALANCE_KEY_HEADER]
+
+/** Whether a request presents a payment or the key of a window or a balance, well formed or not. */
 export function presentsPayment(headers: IncomingHttpHeaders): boolean {
-  const keys = [headers['x-svc-subscription'], headers[BALANCE_KEY_HEADER]]
-  const presented = [headers['payment-signature'], headers['x-payment'], ...keys]
-  return presented.some(value => value !== undefined)
+  return PAYING.some(name => headers[name] !== undefined)
 }
 
 const WHERE = 'The payment header'
@@ -124,9 +118,8 @@ function readPayment(headers: IncomingHttpHeaders): Parsed<PaymentPayload> {
   const current = headers['payment-signature']
   const legacy = headers['x-payment']
   if (current === undefined && legacy === undefined) return NONE
-  if (current !== undefined && legacy !== undefined && current !== legacy) {
+  if (current !== undefined && legacy !== undefined && current !== legacy)
     return { kind: 'malformed', why: 'PAYMENT-SIGNATURE and X-PAYMENT differ; send one payment' }
-  }
   const text = String(current ?? legacy)
   if (text.length > LENGTH_MAX) return oversizedPayment(WHERE)
   const payload = decodeHeader(text, json => jsonIn(json, RECEIVED_DEPTH_MAX))

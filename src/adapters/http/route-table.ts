@@ -11,52 +11,71 @@ import {
   type FreeRoute,
   type HostRequest,
   HttpError,
+  httpErrorOf,
   methodNotAllowed,
+  type PassedRoute,
   type Reply,
   type Route,
   replyToError,
 } from './route.js'
 
-export interface HttpOptions extends PaidRouteOptions {
-  readonly endpoints: readonly EndpointDef[]
+interface FreeOptions extends Pick<PaidRouteOptions, 'basePath'> {
   readonly freeRoutes: readonly FreeRoute[]
-  readonly cors: boolean
+  readonly passed?: readonly PassedRoute[] | undefined
+  readonly cors: boolean | Cors
+  /** What is said of paths of nobody. @default where an agent lists its paths */
+  readonly notFound?: HttpError
 }
 
-/** The paths at which a free route answers. */
+interface Cors {
+  readonly headers: readonly string[]
+  readonly preflight: readonly string[]
+}
+
+export interface HttpOptions extends PaidRouteOptions, FreeOptions {
+  readonly endpoints: readonly EndpointDef[]
+}
+
+/** A table that sells nothing needs nothing that calls are made with. */
+export type TableOptions = HttpOptions | (FreeOptions & { readonly endpoints: readonly [] })
+
 export function pathsOf({ path }: FreeRoute, basePath: string): readonly string[] {
   return [...new Set(['', basePath])].map(prefix => prefix + path)
 }
 
-/** The routes of one path, by method. */
 type Methods = ReadonlyMap<string, Route>
 
 type Paths = ReadonlyMap<string, Methods>
 
-/** The same routes for every host. */
 export interface RouteTable {
-  /** The route of a path that is answered here, whatever the method is. */
   find(method: string, path: string): Route | undefined
   /** The same where no other app mounts this one: the page at `/`, and 404 for paths of nobody. */
   findAlone(method: string, path: string): Route
 }
 
-/** @throws SvcError `invalid_options` where an endpoint's path is a free route's path. */
-export function routeTable(options: HttpOptions): RouteTable {
-  const headers = options.cors ? CORS_HEADERS : []
+export function routeTable(options: TableOptions): RouteTable {
+  const cors = options.cors === true ? CORS : options.cors || undefined
+  const headers = cors?.headers ?? []
   const isLeft = ({ isLeftToMountingApp = false }: FreeRoute) => isLeftToMountingApp
   const free = freeRoutesByPath(options, headers, route => !isLeft(route))
   const unmounted = freeRoutesByPath(options, headers, isLeft)
-  const notFound: Route = { headers, handle: noSuchPath }
+  const notFound: Route = {
+    headers,
+    handle() {
+      throw options.notFound ?? httpErrorOf('not_found')
+    },
+  }
   const { exact, patterned } = paidRoutes(options, headers, free)
   /** One look-up, so that a thousand endpoints cost the same as one. Patterns are tried for what no exact path is for. */
   const methodsAt = (method: string, path: string) =>
     exact.get(path) ?? free.get(path) ?? patterned(path, method)
-  const routeIn = (methods: Methods, method: string): Route =>
-    methods.get(method) ?? {
-      headers,
-      handle: ({ method: asked }) => otherMethod(asked, methods, options.cors),
-    }
+  const routeIn = (methods: Methods, method: string): Route => {
+    const known = methods.get(method)
+    if (known !== undefined) return known
+    const routes = [...methods.values()]
+    if (method === 'OPTIONS' && routes.every(({ isPassed }) => isPassed)) return routes[0]!
+    return { headers, handle: ({ method: asked }) => otherMethod(asked, methods, cors) }
+  }
   const find: RouteTable['find'] = (method, path) => {
     const methods = methodsAt(method, path)
     return methods && routeIn(methods, method)
@@ -70,7 +89,6 @@ export function routeTable(options: HttpOptions): RouteTable {
   }
 }
 
-/** The path in a request's target, as it was sent. */
 export function pathOf(target: string): string {
   const end = target.indexOf('?')
   return end === -1 ? target : target.slice(0, end)
@@ -88,12 +106,8 @@ export async function replyOf(route: Route, request: HostRequest, logger: Logger
   return route.headers.length === 0 ? reply : { ...reply, headers: [...route.headers, ...reply.headers] }
 }
 
-function noSuchPath(): never {
-  throw new HttpError(404, 'not_found', 'There is no such path here.')
-}
-
 function freeRoutesByPath(
-  { freeRoutes, basePath }: HttpOptions,
+  { freeRoutes, basePath }: FreeOptions,
   shared: readonly string[],
   isOfTable: (route: FreeRoute) => boolean,
 ): Paths {
@@ -109,44 +123,41 @@ function freeRoutesByPath(
   return paths
 }
 
-/**
- * HEAD is not a GET here: it would run a handler, or promise to, for an answer that is discarded.
- *
- * @throws SvcError `invalid_options` where an endpoint's path is a free route's path.
- */
-function paidRoutes(options: HttpOptions, shared: readonly string[], free: Paths) {
-  const { endpoints, basePath } = options
-  const match = patternMatcher(endpoints)
+/** HEAD is not a GET here: it would run a handler, or promise to, for an answer that is discarded. */
+function paidRoutes(options: TableOptions, shared: readonly string[], free: Paths) {
+  const { endpoints, passed = [], basePath } = options
+  const all = [...endpoints, ...(passed as readonly (PassedRoute & EndpointDef)[])]
+  const match = patternMatcher(all)
   const exact = new Map<string, Map<string, Route>>()
-  const routes = new Map<EndpointDef, PaidRoute>()
+  const routes = new Map<object, Pick<PaidRoute, 'at'> & Partial<PaidRoute>>(passed.map(def => [def, def]))
   const add = (methods: Map<string, Route>, def: EndpointDef, path: string, params = NO_PARAMS) => {
+    const { at, probeAt } = routes.get(def)!
     for (const method of methodsOf(def)) {
       const known = methods.get(method)
-      if (known === undefined || known.isProbe)
-        methods.set(method, routes.get(def)!.at({ method, path, params }))
+      if (known !== undefined && !known.isProbe) continue
+      methods.set(method, at({ method, path, params }))
+      if (method === 'GET' && !probeAt) methods.set('HEAD', at({ method, path, params }))
     }
-    if (!methods.has('GET'))
-      methods.set('GET', routes.get(def)!.probeAt({ method: def.method, path, params }))
+    if (probeAt && !methods.has('GET')) methods.set('GET', probeAt({ method: def.method, path, params }))
     return methods
   }
-  for (const def of endpoints) {
-    routes.set(def, paidRoute(def, options, shared))
+  for (const def of endpoints) routes.set(def, paidRoute(def, options as HttpOptions, shared))
+  for (const def of all) {
     const own = pathOfEndpoint(def)
     if (paramsIn(own).length > 0) continue
     const path = basePath + own
-    if (free.has(path)) {
+    if (free.has(path) && !('at' in def))
       throw new SvcError(
         `Endpoint '${def.name}' would be at ${path}, which is a free route`,
         'invalid_options',
       )
-    }
     exact.set(path, add(exact.get(path) ?? new Map(), def, own))
   }
   const patterned = (path: string, method: string): Methods | undefined => {
     const own = path.slice(basePath.length)
     if (!path.startsWith(`${basePath}/`)) return undefined
     try {
-      const found = match(own, method)
+      const found = match(own, method === 'HEAD' ? 'GET' : method)
       if (found.length === 0) return undefined
       const methods = new Map<string, Route>()
       for (const { def, params } of found) add(methods, def, own, params)
@@ -161,16 +172,16 @@ function paidRoutes(options: HttpOptions, shared: readonly string[], free: Paths
     // A pattern may have methods that the more specific path has not.
     for (const { def, params } of match(path.slice(basePath.length)))
       add(methods, def, path.slice(basePath.length), params)
+    for (const [method, route] of free.get(path) ?? []) if (!methods.has(method)) methods.set(method, route)
   }
   return { exact: exact as Paths, patterned }
 }
 
-/** @throws HttpError for any method but OPTIONS. */
-function otherMethod(method: string, methods: Methods, cors: boolean): Reply {
+function otherMethod(method: string, methods: Methods, cors: Cors | undefined): Reply {
   const allowed = [...methods].flatMap(([name, { isProbe }]) => (isProbe ? [] : name))
   if (method !== 'OPTIONS') throw methodNotAllowed(allowed)
   const allow = allowOf(allowed)
-  const preflight = cors ? [...CORS_PREFLIGHT_HEADERS, 'Access-Control-Allow-Methods', allow] : []
+  const preflight = cors ? [...cors.preflight, 'Access-Control-Allow-Methods', allow] : []
   return { status: 204, headers: ['Allow', allow, ...preflight] }
 }
 
@@ -182,19 +193,14 @@ const EXPOSED = [
   'traceparent, Deprecation, Sunset',
 ].join(', ')
 
-/** Of every answer that pages of any origin may read: names and values in turn. */
-const CORS_HEADERS = Object.freeze([
-  ...['Access-Control-Allow-Origin', '*'],
-  ...['Access-Control-Expose-Headers', EXPOSED],
-])
-
 /** The list contains `Access-Control-Expose-Headers` because the official clients send it as a request header. */
-const CORS_PREFLIGHT_HEADERS = Object.freeze([
-  'Access-Control-Allow-Headers',
-  [
-    'Content-Type, PAYMENT-SIGNATURE, SIGN-IN-WITH-X, X-PAYMENT, Idempotency-Key, x-svc-subscription',
-    `${BALANCE_KEY_HEADER}, ${MAX_CHARGE_HEADER}, traceparent, A2A-Version, A2A-Extensions, X-A2A-Extensions`,
-    'Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Access-Control-Expose-Headers',
-  ].join(', '),
-  ...['Access-Control-Max-Age', '600'],
-])
+const ALLOWED = [
+  'Content-Type, PAYMENT-SIGNATURE, SIGN-IN-WITH-X, X-PAYMENT, Idempotency-Key, x-svc-subscription',
+  `${BALANCE_KEY_HEADER}, ${MAX_CHARGE_HEADER}, traceparent, A2A-Version, A2A-Extensions, X-A2A-Extensions`,
+  'Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Access-Control-Expose-Headers',
+].join(', ')
+
+const CORS: Cors = {
+  headers: ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED],
+  preflight: ['Access-Control-Allow-Headers', ALLOWED, 'Access-Control-Max-Age', '600'],
+}

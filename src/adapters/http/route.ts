@@ -1,20 +1,28 @@
-/**
- * A route is data: a path, methods, and a function from a request to a reply. A host is what carries both. What breaks before a
- * request is a call is an `HttpError`.
- */
+/** A route is data. A host carries request and reply. What breaks before a request is a call is an `HttpError`. */
+
 import type { IncomingHttpHeaders } from 'node:http'
+import { answerCode } from '../../domain/answer-codes.js'
 import type { BodyType } from '../../domain/body-type.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Handler } from '../../domain/handler-context.js'
+import type { Target } from '../../domain/path-pattern.js'
 import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { BodyShare } from './body-memory-limit.js'
 
-/** How a body is read. */
 export interface BodyReading {
   readonly bytesMax: number
   /** @default 'json' */
   readonly type?: BodyType
+  /** Another server reads it. @default false */
+  readonly isForwarded?: boolean
+}
+
+/** The app around, where a request came to a route of it. It reads the body after the gate, as if nobody had. */
+export interface AppRoute {
+  readonly handler: Handler
+  readonly stream: boolean
 }
 
 /** What any host (Node, or a runtime with `fetch`) can say of a request and its caller, before the body is read. */
@@ -34,8 +42,7 @@ export interface HostRequest {
   readonly carriesBody: boolean
   /** Whether its caller can tell a stream that breaks from one that ends. HTTP/1.0 ends both by closing the connection. */
   readonly canStream: boolean
-  /** Does the work, where the request came to a route of the app around. */
-  readonly handler?: Handler
+  readonly app?: AppRoute | undefined
   /** @throws HttpError for a body that cannot be read, or is too large. */
   readBody(how: BodyReading, share: BodyShare): Parsed<unknown> | Promise<Parsed<unknown>>
   /** Discards a body that nothing read. */
@@ -50,6 +57,13 @@ export interface Route {
   handle(request: HostRequest): Reply | Promise<Reply>
   /** Answered, and not among the methods that `Allow` names: the path is for another method. @default false */
   readonly isProbe?: boolean
+  /** Another server answers it unpaid, and OPTIONS too where nothing at its path is sold. @default false */
+  readonly isPassed?: boolean
+}
+
+/** A path that another server answers unpaid. */
+export interface PassedRoute extends Pick<EndpointDef, 'name' | 'path' | 'method' | 'methods'> {
+  at(target: Target): Route
 }
 
 /** A route without payment, at the root and under `basePath`. */
@@ -109,21 +123,22 @@ export class HttpError extends Error {
   }
 }
 
+/** With the status and the words that its code has everywhere. */
+export function httpErrorOf(code: string, headers?: readonly string[]): HttpError {
+  const { status, words } = answerCode(code)
+  return new HttpError(status, code, words, headers)
+}
+
 export function tooLarge(bytesMax: number): HttpError {
   return new HttpError(413, 'body_too_large', `The body is larger than the ${bytesMax} bytes that are read.`)
 }
 
 export function incompleteBody(): HttpError {
-  return new HttpError(400, 'incomplete_body', 'The body ended before it was complete.')
+  return httpErrorOf('incomplete_body')
 }
 
 export function overloaded(): HttpError {
-  return new HttpError(
-    503,
-    'overloaded',
-    'Too many bodies arrive at once. Nothing was charged by this request; send it again in some seconds.',
-    ['Retry-After', '5'],
-  )
+  return httpErrorOf('overloaded', ['Retry-After', '5'])
 }
 
 export function methodNotAllowed(allowed: readonly string[]): HttpError {
@@ -131,7 +146,6 @@ export function methodNotAllowed(allowed: readonly string[]): HttpError {
   return new HttpError(405, 'method_not_allowed', `This path answers ${allow}.`, ['Allow', allow])
 }
 
-/** The value of `Allow`: OPTIONS is free on every path. */
 export function allowOf(methods: readonly string[]): string {
   return [...methods, 'OPTIONS'].join(', ')
 }
@@ -141,11 +155,9 @@ export function errorBody(code: string, message: string, fields?: Readonly<Recor
   return { error: { code, message, ...fields } }
 }
 
-/** The reply to any error that was thrown before an answer existed. */
 export function replyToError(cause: unknown, logger: Logger): Reply {
-  if (cause instanceof HttpError) {
+  if (cause instanceof HttpError)
     return jsonReply(cause.status, errorBody(cause.code, cause.message), cause.headers)
-  }
   logger.error({ err: cause }, 'a request broke the server’s own code')
   return jsonReply(500, errorBody('internal_error', 'Something broke on our side.'))
 }

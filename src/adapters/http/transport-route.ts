@@ -8,16 +8,11 @@ import { type RequestOptions, readBody, readRequest } from './read-request.js'
 import { type FreeRoute, HttpError, type Reply } from './route.js'
 
 /** The route itself is free. The endpoint that a message names may need payment. */
-export function transportRoute(
-  path: string,
-  method: FreeRoute['method'],
-  transport: Transport,
-  options: RequestOptions,
-): FreeRoute {
+export function transportRoute(path: string, transport: Transport, options: RequestOptions): FreeRoute {
   const how = { bytesMax: options.bodyBytesMax }
   return {
     path,
-    method,
+    method: 'POST',
     headers: ['Cache-Control', 'no-store'],
     async handle(request) {
       let asked: Parsed<unknown> | undefined
@@ -28,7 +23,7 @@ export function transportRoute(
         const { outcome } = answer
         if (!outcome) return replyOf(answer)
         const instead = () => replyOf({ ...transport.refuse(unwritten(outcome), asked), outcome })
-        return { ...replyOf(answer), instead }
+        return { instead, ...replyOf(answer) }
       } catch (cause) {
         if (cause instanceof Unwritten) request.undelivered()
         return replyOf(refusalBy(transport, cause, asked, options.logger), cause)

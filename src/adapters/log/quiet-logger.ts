@@ -1,7 +1,4 @@
-/**
- * A seller's logger. It removes the fields that libraries add to errors, and drops the errors that the logger itself throws,
- * because they cannot be reported anywhere.
- */
+/** Removes fields that libraries add to errors, and drops what the logger itself throws: it cannot be reported anywhere. */
 import type { Option } from '../../domain/option-checks.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 

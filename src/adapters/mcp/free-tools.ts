@@ -56,28 +56,22 @@ export async function searchAgents(
   { registry, network, logger }: FreeToolsOptions,
   { query = '', limit = LIMIT_DEFAULT, withReputation = false }: Readonly<Record<string, unknown>>,
 ): Promise<CallToolResult> {
-  if (typeof query !== 'string' || query.length > QUERY_LENGTH_MAX || typeof withReputation !== 'boolean') {
+  if (typeof query !== 'string' || query.length > QUERY_LENGTH_MAX || typeof withReputation !== 'boolean')
     return errorResult('invalid_input', 'query is a short string, withReputation a boolean.')
-  }
-  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
     return errorResult('invalid_input', `limit is a whole number from 1 to ${LIMIT_MAX}.`)
-  }
-  if (!registry) {
+  if (!registry)
     return errorResult('registry_not_configured', 'This agent was given no registry to read.', {
       tool: SEARCH_AGENTS,
       note: 'Nothing was read; this is not an empty result.',
     })
-  }
   try {
     const all = await registry.list()
     const scores = withReputation ? await registry.scores() : undefined
     const agents: object[] = []
     let length = 0
     for (const agent of matching(all, query, limit)) {
-      const shown = {
-        ...agentShown(agent),
-        ...(scores && { score: scoreShown(scores.get(agent.agentId)) }),
-      }
+      const shown = { ...agentShown(agent), ...(scores && { score: scoreShown(scores.get(agent.agentId)) }) }
       length += JSON.stringify(shown).length
       if (length > FOUND_LENGTH_MAX) break
       agents.push(shown)
@@ -117,7 +111,6 @@ function scoreShown(score: Score | undefined) {
   }
 }
 
-/** The value as a number, or as a string of digits where a JSON number would lose some. */
 function shown(value: bigint): number | string {
   return value <= Number.MAX_SAFE_INTEGER ? Number(value) : value.toString()
 }

@@ -1,7 +1,6 @@
 /** Reads a message before the MCP library sees it, which then sees only what is small. */
 import { type RpcRequest, readRpc } from '../../domain/json-rpc.js'
-import type { Parsed } from '../../domain/x402.js'
-import { isRecord } from '../../domain/x402.js'
+import { isRecord, type Parsed } from '../../domain/x402.js'
 import { PAYMENT_META } from './tool-results.js'
 import type { ToolCall } from './tool-server.js'
 
@@ -12,11 +11,7 @@ export interface McpMessage {
   whole(called: ToolCall): ToolCall
 }
 
-/**
- * @param tools the names of those that are here: only for them may a message be large
- *
- * @throws RpcRefusal
- */
+/** @param tools the names of those that are here: only for them may a message be large */
 export function readMessage(body: Parsed<unknown>, tools: ReadonlySet<unknown>): McpMessage {
   const inputsIn = (method: string, params: unknown): readonly unknown[] => {
     const isCall = method === 'tools/call' && isRecord(params) && tools.has(params.name)

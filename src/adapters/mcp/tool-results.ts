@@ -1,11 +1,11 @@
 /** How MCP answers each final state of a call, by the kind of its outcome. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { balanceTold } from '../../domain/balance-terms.js'
 import { type AnswerContent, contentOf } from '../../domain/handler-answer.js'
+import { jsonIn } from '../../domain/json.js'
+import type { RpcError } from '../../domain/json-rpc.js'
 import { OUTCOMES, type OutcomeKind } from '../../domain/machines/charge.machine.js'
-import { subscriptionTold } from '../../domain/subscription-terms.js'
 import { isRecord } from '../../domain/x402.js'
-import type { ChargeOutcome } from '../../ports/charge.js'
+import { type ChargeOutcome, endTold } from '../../ports/charge.js'
 
 export const PAYMENT_META = 'x402/payment'
 /** The payer's proof, in the same base64 as the header `SIGN-IN-WITH-X`. */
@@ -27,20 +27,20 @@ const RESULTS = { answer: delivered, payment: paymentRequired, problem } as cons
 >
 
 export function resultOf(outcome: ChargeOutcome): CallToolResult {
-  return RESULTS[OUTCOMES[outcome.final].kind](outcome)
-}
-
-function delivered(outcome: ChargeOutcome): CallToolResult {
-  const { final, answer, receipt } = outcome
-  const subscription = subscriptionTold(outcome)
-  const balance = balanceTold(outcome)
+  const result = RESULTS[OUTCOMES[outcome.final].kind](outcome)
+  const { receipt, final } = outcome
+  const { subscription, balance } = endTold(outcome)
   const meta = {
     ...(receipt && { [RECEIPT_META]: receipt }),
     ...(subscription && { [SUBSCRIPTION_META]: subscription }),
     ...(balance && { [BALANCE_META]: balance }),
     ...(final === 'replayed' && { 'svc/replayed': true }),
   }
-  return { ...contentResult(contentOf(answer!)), ...(Object.keys(meta).length > 0 && { _meta: meta }) }
+  return Object.keys(meta).length > 0 ? { ...result, _meta: meta } : result
+}
+
+function delivered({ answer }: ChargeOutcome): CallToolResult {
+  return contentResult(contentOf(answer!))
 }
 
 /** Paying clients look for the challenge in one of these two places, and all of them need `isError`. */
@@ -93,6 +93,18 @@ export function contentResult(content: AnswerContent): CallToolResult {
     case 'bytes':
       return { content: [bytesBlock(content)] }
   }
+}
+
+/** The one message in an answer of a server; the answer is JSON, or the last event of a stream. */
+export function messageOf(answer: Uint8Array): { readonly result?: unknown; readonly error?: RpcError } {
+  const text = bufferOf(answer).toString('utf8')
+  const event = text.split('\n').findLast(line => line.startsWith('data:'))
+  const message = jsonIn(event?.slice('data:'.length) ?? text)
+  return isRecord(message) ? message : {}
+}
+
+export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 function bytesBlock({ base64, mediaType }: Extract<AnswerContent, { kind: 'bytes' }>) {

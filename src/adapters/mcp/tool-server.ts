@@ -17,9 +17,7 @@ export interface Toolbox {
   readonly tools: readonly Tool[]
   /** Absent where no tool ever changes. The listener is called after each change of `tools`. */
   readonly onToolsChanged?: (listener: () => void) => void
-  /** Called only for a tool in the list. */
   call(call: ToolCall): Promise<CallToolResult>
-  /** Receives the error that a tool threw. Callers do not receive it. */
   broke(cause: unknown): void
 }
 
@@ -37,9 +35,8 @@ export function toolServer(toolbox: Toolbox): Server {
   onToolsChanged?.(() => void server.sendToolListChanged().catch(toolbox.broke))
   server.setRequestHandler('tools/list', () => ({ tools: [...tools] }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    if (!tools.some(tool => tool.name === params.name)) {
+    if (!tools.some(tool => tool.name === params.name))
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
-    }
     const call = {
       name: params.name,
       args: params.arguments ?? {},

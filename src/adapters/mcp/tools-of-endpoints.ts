@@ -22,7 +22,6 @@ export type ToolSource = Pick<EndpointDef, 'name' | 'description' | 'input'> & {
   readonly calls?: number
 }
 
-/** @throws SvcError `invalid_endpoint` where a tool's name is a free tool's name. */
 export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<string, EndpointTool> {
   return new Map(
     endpoints
@@ -49,10 +48,7 @@ export function toolOf({ name, description, input, price, ...window }: ToolSourc
     inputSchema: (wraps ? wrapped(input) : argumentsSchema(input)) as Tool['inputSchema'],
     annotations: { openWorldHint: true },
   }
-  return {
-    tool,
-    inputOf: (args: Readonly<Record<string, unknown>>) => (wraps ? args.input : args),
-  }
+  return { tool, inputOf: (args: Readonly<Record<string, unknown>>) => (wraps ? args.input : args) }
 }
 
 /** Clients read `properties` strictly: JSON Schema allows a boolean as a schema, but they need an object. */

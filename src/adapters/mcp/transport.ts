@@ -1,32 +1,15 @@
-/**
- * `POST {basePath}/mcp`: streamable HTTP without sessions, for both generations of the protocol. One message for each
- * request, so a request is at most one call, and a call is at most one payment.
- */
-import { isIP } from 'node:net'
+/** `POST {basePath}/mcp`: streamable HTTP without sessions. A request is at most one call, and a call is at most one payment. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
-import { bodyInMessage, isTooLarge } from '../../domain/body-type.js'
+import { isLoopback } from '../../domain/caller-ip-network.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
-import {
-  INVALID_REQUEST,
-  idIn,
-  type RpcError,
-  RpcRefusal,
-  rpcRefusal,
-  rpcRefused,
-} from '../../domain/json-rpc.js'
+import { INVALID_REQUEST, idIn, RpcRefusal, rpcRefusal, rpcRefused } from '../../domain/json-rpc.js'
 import { type MatchPath, readMessageInput } from '../../domain/message-input.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
-import type { Parsed } from '../../domain/x402.js'
-import { isRecord, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
+import { isRecord, type Parsed, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
-import {
-  type IncomingRequest,
-  type Transport,
-  type TransportResponse,
-  Unwritten,
-} from '../../ports/transport.js'
+import { type IncomingRequest, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import {
   FREE_TOOLS,
   type FreeToolsOptions,
@@ -38,9 +21,11 @@ import {
 import { type McpMessage, readMessage } from './read-message.js'
 import {
   BALANCE_META,
+  bufferOf,
   errorResult,
   IDEMPOTENCY_KEY_META,
   MAX_CHARGE_META,
+  messageOf,
   PAYMENT_META,
   PROOF_META,
   resultOf,
@@ -60,12 +45,7 @@ export interface McpOptions extends FreeToolsOptions {
   readonly bodyBytesMax: number
 }
 
-export interface McpTransport extends Transport {
-  /** The names as clients see them. */
-  readonly toolNames: readonly string[]
-}
-
-export function mcpTransport(options: McpOptions): McpTransport {
+export function mcpTransport(options: McpOptions) {
   const { agent, logger } = options
   const paid = endpointTools(agent.endpoints)
   const tools: readonly Tool[] = [...[...paid.values()].map(({ tool }) => tool), ...FREE_TOOLS]
@@ -74,7 +54,7 @@ export function mcpTransport(options: McpOptions): McpTransport {
   return {
     toolNames: [...names],
     refuse: rpcRefusal,
-    async answer(incoming): Promise<TransportResponse> {
+    async answer(incoming: IncomingRequest): Promise<TransportResponse> {
       const foreign = webOriginRefusal(incoming)
       if (foreign !== undefined) return rpcRefused(403, null, { code: INVALID_REQUEST, message: foreign })
       const message = messageIn(incoming.body, names)
@@ -132,32 +112,20 @@ async function callTool(
   if (name === GET_MANIFEST) return getManifest(options, incoming.rootUrl)
   if (name === SEARCH_AGENTS) return searchAgents(options, args)
   const { def, inputOf } = paid.get(name)!
-  const read = readMessageInput(def, inputOf(args), options.match)
-  if (read === undefined)
-    return errorResult('invalid_path', `params make no path such as ${def.path}. You were not charged.`)
-  const { target, input } = read
-  const body = bodyInMessage(def.bodyType, input)
-  if (body === undefined) {
-    return errorResult('invalid_input', `This tool takes ${def.bodyType}. You were not charged.`)
-  }
-  if (isTooLarge(def, body, options.bodyBytesMax)) {
-    return errorResult(
-      'body_too_large',
-      'The arguments are larger than this tool reads. You were not charged.',
-    )
-  }
+  const read = readMessageInput(def, inputOf(args), options)
+  if ('refused' in read) return errorResult(read.refused.code, read.refused.message)
+  const { target, input, body } = read
   const keys = {
     idempotencyKey: meta[IDEMPOTENCY_KEY_META] ?? incoming.idempotencyKey,
     subscriptionKey: meta[SUBSCRIPTION_META] ?? incoming.subscriptionKey,
     balanceKey: meta[BALANCE_META] ?? incoming.balanceKey,
     maxCharge: meta[MAX_CHARGE_META] ?? incoming.maxCharge,
   }
-  if (!areKeys(keys)) {
+  if (!areKeys(keys))
     return errorResult(
       'invalid_input',
       'A key in _meta is 1 to 255 visible ASCII characters. You were not charged.',
     )
-  }
   const outcome = await options.charge.call(def.name, {
     ...incoming,
     target,
@@ -192,21 +160,9 @@ function requestOf({ headers, baseUrl }: IncomingRequest): Request {
   return new Request(baseUrl + MCP_PATH, { method: 'POST', headers: init })
 }
 
-/** The one message in an answer; the answer is JSON, or the last event of a stream. */
-function messageOf(answer: Uint8Array): { readonly result?: unknown; readonly error?: RpcError } {
-  const text = bufferOf(answer).toString('utf8')
-  const event = text.split('\n').findLast(line => line.startsWith('data:'))
-  const message: unknown = JSON.parse(event?.slice('data:'.length) ?? text)
-  return isRecord(message) ? message : {}
-}
-
 /** Lists of tools are long too, and need no parsing. */
 function mayBeLongError(answer: Uint8Array): boolean {
   return answer.length > ERROR_BYTES_MAX && bufferOf(answer).includes('"error":')
-}
-
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 function messageIn(body: Parsed<unknown>, names: ReadonlySet<string>): McpMessage | RpcRefusal {
@@ -234,10 +190,4 @@ export function webOriginRefusal({ headers, baseUrl, clientAddress }: IncomingRe
   return page.host === own.host || isLoopback(page.hostname)
     ? undefined
     : 'Pages of this Origin may not call.'
-}
-
-function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, '').replace(/^::ffff:/, '')
-  if (name === 'localhost' || name === '::1') return true
-  return isIP(name) === 4 && name.startsWith('127.')
 }

@@ -1,9 +1,9 @@
 /** One process. The records of claims and payments, until their time ends, and the bounds of what they may take. */
-import type { Decision } from '../../domain/charge-store/decision.js'
 import {
   type Claim,
   claimAfter,
   claimLists,
+  type Decision,
   isCompleted,
   type Payment,
   paymentLists,
@@ -15,7 +15,6 @@ import { paymentTable } from '../../domain/machines/payment.machine.js'
 import { subscriptionTable } from '../../domain/machines/subscription.machine.js'
 import { Expiry } from './expiry-by-second.js'
 import { KeptAnswers } from './kept-answers.js'
-import { ReservedUnits } from './reserved-units.js'
 
 /** A claim and its payment take this besides the answer, as measured on Node 20. */
 const RECORD_BYTES = 1_750
@@ -28,6 +27,8 @@ export interface ChargeBounds {
   /** The most bytes of answers whose payments are not decided. */
   readonly settlingBytesMax: number
 }
+
+type Kept = readonly [claims: Claim[], payments: Payment[], units: Units[]]
 
 export class ChargeRecords implements Records {
   readonly #bounds: ChargeBounds
@@ -62,7 +63,6 @@ export class ChargeRecords implements Records {
     return this.#reserved.sum(slot, nowMs)
   }
 
-  /** Deletes the records whose time has ended. */
   collect(nowMs: number): void {
     this.#expiry.collect(nowMs, record => {
       if ('txId' in record) this.#keepPayment({ ...record, state: paymentTable.initial })
@@ -71,10 +71,16 @@ export class ChargeRecords implements Records {
     })
   }
 
-  /**
-   * Whether one more call may be at work. There are two bounds: calls that have recorded nothing, and the bytes of answers whose
-   * payments are not decided. Such answers must stay, so when they fill the memory, no new call may begin.
-   */
+  get all(): Kept {
+    return [[...this.#claims.values()], [...this.#payments.values()], [...this.#units.values()]]
+  }
+
+  restore([claims, payments, units]: Kept): void {
+    this.keep({ verdict: undefined, claims, payments })
+    for (const each of units) this.#keepUnits(each)
+  }
+
+  /** Answers whose payments are not decided must stay: when they fill the memory, no new call may begin. */
   hasRoomFor({ claims, payments }: Decision<unknown>): boolean {
     const { callsMax, settlingBytesMax } = this.#bounds
     const isFull = this.#claimsAtWork >= callsMax || this.#settlingBytes >= settlingBytesMax
@@ -82,7 +88,6 @@ export class ChargeRecords implements Records {
     return this.#paymentsAtWork < callsMax || payments.every(({ txId }) => this.payment(txId))
   }
 
-  /** Stores what a move left. */
   keep({ claims, payments, units }: Decision<unknown>): void {
     for (const claim of claims) this.#keepClaim(claim)
     for (const payment of payments) this.#keepPayment(payment)
@@ -130,6 +135,7 @@ export class ChargeRecords implements Records {
 
   #keepUnits(units: Units): void {
     const before = this.#units.get(units.slot)
+    if (before === units) return
     if (before) this.#expiry.drop(before)
     if (units.state === subscriptionTable.initial) {
       this.#units.delete(units.slot)
@@ -164,4 +170,48 @@ function withOwnAnswer(claim: Claim, before: Claim | undefined): Claim {
 
 export function copyOf(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes)
+}
+
+interface Reserved {
+  readonly claims: Set<Claim>
+  units: number
+  /** No lease ends before this moment. */
+  lapsesMs: number
+}
+
+class ReservedUnits {
+  readonly #slots = new Map<string, Reserved>()
+
+  sum(slot: string, nowMs: number): number {
+    const reserved = this.#slots.get(slot)
+    if (!reserved) return 0
+    if (nowMs >= reserved.lapsesMs) {
+      reserved.lapsesMs = Number.POSITIVE_INFINITY
+      for (const claim of reserved.claims) {
+        if (claim.leaseEndsMs <= nowMs) this.remove(claim)
+        else reserved.lapsesMs = Math.min(reserved.lapsesMs, claim.leaseEndsMs)
+      }
+    }
+    return reserved.units
+  }
+
+  add(claim: Claim): void {
+    if (claim.reserved === undefined) return
+    const reserved = this.#slots.get(claim.slot) ?? {
+      claims: new Set<Claim>(),
+      units: 0,
+      lapsesMs: claim.leaseEndsMs,
+    }
+    this.#slots.set(claim.slot, reserved)
+    reserved.claims.add(claim)
+    reserved.units += claim.reserved
+    reserved.lapsesMs = Math.min(reserved.lapsesMs, claim.leaseEndsMs)
+  }
+
+  remove(claim: Claim): void {
+    const reserved = this.#slots.get(claim.slot)
+    if (!reserved?.claims.delete(claim)) return
+    reserved.units -= claim.reserved!
+    if (reserved.claims.size === 0) this.#slots.delete(claim.slot)
+  }
 }

@@ -1,12 +1,14 @@
-/**
- * One process. Claims and payments in maps; each move is one synchronous step and therefore atomic. Nothing survives a
- * restart: several replicas, or a server that must not forget, need the store on Redis.
- */
-import type { Decision } from '../../domain/charge-store/decision.js'
+/** One process. Each move is one synchronous step. Nothing survives a restart, but under `svc dev`. */
+
+import type { Decision } from '../../domain/charge-store/records.js'
 import * as transition from '../../domain/charge-store/transition.js'
 import type { Opened, UnitsChargeStore } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import { ChargeRecords, copyOf } from './charge-records.js'
+import { memoryCounters } from './counters.js'
+import { announceStore } from './memory-handed-over.js'
+import { memorySubscriptions } from './subscriptions.js'
+import { memoryTasks } from './task-store.js'
 
 export interface MemoryChargeStoreOptions {
   readonly clock?: Pick<Clock, 'now' | 'monotonic'>
@@ -30,6 +32,7 @@ export interface MemoryChargeStoreOptions {
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): UnitsChargeStore {
   const { clock = systemClock, max = 500, callsMax = 10_000, settlingBytesMax = 268_435_456 } = options
   const records = new ChargeRecords({ max, callsMax, settlingBytesMax })
+  announceStore({ name: 'charges', records: () => records.all, restore: all => records.restore(all) })
   // A time of day that is set ahead, and back again, ends no lease and no balance.
   const epochMs = clock.now() - clock.monotonic()
   const now = () => epochMs + clock.monotonic()
@@ -51,15 +54,45 @@ export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): Units
     record: async move => kept(transition.record(records, move, timeOfMove())),
     renew: async (holds, leaseMs) => {
       const nowMs = timeOfMove()
-      return holds.map(hold => kept(transition.renew(records, { ...hold, leaseMs }, nowMs)))
+      return holds.map(hold => kept(transition.renew(records, hold, leaseMs, nowMs)))
     },
     close: async move => kept(transition.close(records, move, timeOfMove())),
     resolve: async move => kept(transition.resolve(records, move, timeOfMove())),
     sell: async move => kept(transition.sell(records, move, timeOfMove())),
-    look: async slot => transition.look(records, slot, timeOfMove()),
     drop: async slot => kept(transition.drop(records, slot, timeOfMove())),
     count: async move => kept(transition.count(records, move, timeOfMove())),
     now,
+  }
+}
+
+/** One for all agents and gates of a seller in this process, as long as one is there: else each would run for one payment. */
+export function storesOf(seller: string, clock: Clock, max?: number) {
+  const known = sellers.get(clock) ?? new Map<string, ReturnType<typeof sellersStores>>()
+  sellers.set(clock, known)
+  const own = known.get(seller) ?? sellersStores(clock, max)
+  known.set(seller, own)
+  own.users++
+  const leave = () => {
+    if (--own.users === 0) known.delete(seller)
+  }
+  return { ...own, leave }
+}
+
+const sellers = new WeakMap<Clock, Map<string, ReturnType<typeof sellersStores>>>()
+
+const sellersStores = (clock: Clock, max: number | undefined) => ({
+  users: 0,
+  charges: whenAsked(() => memoryChargeStore({ clock, max })),
+  subscriptions: whenAsked(() => memorySubscriptions({ clock })),
+  credit: whenAsked(() => memoryCounters({ clock })),
+  tasks: whenAsked(() => memoryTasks({ clock, completedMax: max })),
+})
+
+function whenAsked<Store>(make: () => Store): () => Store {
+  let made: Store | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 

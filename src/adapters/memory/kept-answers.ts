@@ -90,10 +90,7 @@ function largest(owners: ReadonlyMap<string, Owned>): Owned {
   return found!
 }
 
-/**
- * Items in the order in which they came. To add one, to remove any and to find the oldest cost O(1). (A Map walks over what was
- * deleted before its first key: 86 µs at 100,000.)
- */
+/** To add, to remove any and to find the oldest cost O(1). (A Map walks over what was deleted first: 86 µs at 100,000.) */
 export class Fifo<T> {
   readonly #links = new Map<T, Link<T>>()
   #oldest: Link<T> | undefined

@@ -75,9 +75,8 @@ export function memorySpendLedger(clock: Pick<Clock, 'monotonic'> = systemClock)
     due(network, round, max) {
       expire()
       const found: [bigint, OpenSpend][] = []
-      for (const [id, { amount, payment, dueRound }] of open) {
+      for (const [id, { amount, payment, dueRound }] of open)
         if (payment.network === network && dueRound < round) found.push([dueRound, { id, amount, payment }])
-      }
       found.sort(([one], [other]) => Number(one - other))
       return found.slice(0, max).map(([, spend]) => spend)
     },
@@ -103,7 +102,6 @@ export function memorySpendLedger(clock: Pick<Clock, 'monotonic'> = systemClock)
   }
 }
 
-/** Removes the entries up to `endMs`, and returns their sum. */
 function expired(entries: Map<string, Reserved>, endMs: number): bigint {
   let sum = 0n
   for (const [id, { amount, atMs }] of entries) {
@@ -114,22 +112,16 @@ function expired(entries: Map<string, Reserved>, endMs: number): bigint {
   return sum
 }
 
-/** Amounts by the time from which they count. Each second is one entry, so that a day has at most 86,400 of them. */
-export interface SpentByTime {
-  add(amount: bigint, atMs: number): void
-  /** Removes the entries up to `endMs`, and returns their sum. */
-  takeUntil(endMs: number): bigint
-}
-
 interface Entry {
   amount: bigint
   atMs: number
 }
 
-export function spentByTime(): SpentByTime {
+/** Amounts by the time from which they count. Each second is one entry, so that a day has at most 86,400 of them. */
+export function spentByTime() {
   const entries: Entry[] = []
   return {
-    add(amount, atMs) {
+    add(amount: bigint, atMs: number) {
       let at = entries.length
       // Only an amount that was settled long after its reservation has to search for its place.
       while (at > 0 && entries[at - 1]!.atMs > atMs) at--
@@ -143,7 +135,7 @@ export function spentByTime(): SpentByTime {
       near.amount += amount
       near.atMs = Math.max(near.atMs, atMs)
     },
-    takeUntil(endMs) {
+    takeUntil(endMs: number) {
       let sum = 0n
       while (entries[0] && entries[0].atMs <= endMs) sum += entries.shift()!.amount
       return sum

@@ -8,6 +8,7 @@
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import { Expiry } from './expiry-by-second.js'
+import { announceStore } from './memory-handed-over.js'
 
 interface Window {
   readonly id: string
@@ -44,7 +45,7 @@ export function memorySubscriptions({
     const window = windows.get(id)
     return window && clock.now() < window.record.expiresAtMs ? window : undefined
   }
-  return {
+  const store = {
     get(id) {
       const window = open(id)
       return window?.calls ? { ...window.record, callsLeft: leftOf(window.calls) } : window?.record
@@ -86,4 +87,15 @@ export function memorySubscriptions({
       return calls && open(id) && leftOf(calls)
     },
   } satisfies SubscriptionStore
+  announceStore<[string, SubscriptionRecord][]>({
+    name: 'subscriptions',
+    // Whoever takes these has ended: no call is at work.
+    records: () =>
+      [...windows].map(([id, { record, calls }]) => [
+        id,
+        { ...record, ...(calls && { callsLeft: calls.unused }) },
+      ]),
+    restore: records => records.forEach(([id, record]) => void store.putIfAbsent(id, record)),
+  })
+  return store
 }

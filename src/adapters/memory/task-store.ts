@@ -24,7 +24,6 @@ export function memoryTasks(options: MemoryTasksOptions = {}): TaskStore {
   const { clock = systemClock, completedMax = 500 } = options
   const tasks = new Map<string, Task>()
   const expiry = new Expiry<Task>()
-  /** Oldest first. */
   const completed = new Set<Task>()
   const countOf = new Map<string, number>()
   let count = 0

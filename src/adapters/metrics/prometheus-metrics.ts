@@ -12,14 +12,12 @@ export interface Metrics extends CallObserver {
 /** Buckets from a quote to the slowest handler, in seconds. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
-/** Values that are read when Prometheus reads the metrics. */
 export interface MetricsSources {
   readonly inFlight: () => number
   /** The calls that wait for the journal, and the calls that it lost; `undefined` where there is no journal. */
   readonly journal?: () => { readonly waiting: number; readonly lost: number } | undefined
 }
 
-/** Makes one registry for each server. */
 export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -32,9 +30,8 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
     registers,
     collect() {
       this.reset()
-      for (const [endpoint, counts] of ended) {
+      for (const [endpoint, counts] of ended)
         for (const [status, count] of counts) this.inc({ endpoint, status }, count)
-      }
     },
   })
   new Gauge({
@@ -69,7 +66,7 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
     'Settlements in which the facilitator named another transaction, network or payer than was asked for.',
   )
   if (journal) journalMetrics(journal, registers)
-  const bookings = recentBookings()
+  const books = recentBookings()
   return {
     ended(call: EndedCall) {
       const { endpoint, status, ms, amount, mismatch, streamBroken } = call
@@ -78,7 +75,7 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
       counts.set(status, (counts.get(status) ?? 0) + 1)
       // The sum may only grow, also when the clock is set back.
       duration.observe(Math.max(0, ms) / 1_000)
-      if (bookings.books(call)) {
+      if (books(call)) {
         settled.inc()
         settledUsd.inc(usdNumber(BigInt(amount ?? 0)))
       }

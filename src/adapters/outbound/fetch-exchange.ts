@@ -4,8 +4,12 @@
  * so only that of each request bounds it.
  */
 import type { Clock } from '../../ports/clock.js'
-import type { ExchangeLimits, ExchangeReply, MakeExchange } from '../../ports/exchange.js'
-import { readWebBody } from '../../ports/read-web-body.js'
+import {
+  type ExchangeLimits,
+  type ExchangeReply,
+  type MakeExchange,
+  readWebBody,
+} from '../../ports/exchange.js'
 
 /** `init` is what this runtime's requests need besides. */
 export function fetchExchange(own: Pick<Clock, 'after'>, init: RequestInit = {}): MakeExchange {

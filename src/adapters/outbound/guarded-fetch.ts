@@ -5,7 +5,7 @@
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import type { buildConnector } from 'undici'
-import { loadOnce } from '../../ports/load-once.js'
+import { loadOnce } from '../../domain/load-once.js'
 import { isPublicAddress } from './public-addresses.js'
 
 /** As `dns.lookup` with `all: true`. */

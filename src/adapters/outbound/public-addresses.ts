@@ -1,11 +1,7 @@
 /** The addresses of the public internet. All others are of private networks, to which a stranger's URL must not lead us. */
 import { BlockList, isIP } from 'node:net'
 
-/**
- * The special-purpose addresses of IPv4, and multicast.
- *
- * @see https://www.iana.org/assignments/iana-ipv4-special-registry/
- */
+/** The special-purpose addresses of IPv4, and multicast. @see https://www.iana.org/assignments/iana-ipv4-special-registry/ */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private

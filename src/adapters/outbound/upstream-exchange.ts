@@ -1,26 +1,108 @@
 /** Requests to servers behind this one, over kept-alive connections of undici. */
+
 import { connect } from 'node:net'
+import type { Dispatcher } from 'undici'
+import { answerCode } from '../../domain/answer-codes.js'
 import { SvcError } from '../../domain/errors.js'
 import type { StreamSource } from '../../domain/handler-answer.js'
-import type { UpstreamExchange, UpstreamReply, UpstreamRequest } from '../../ports/exchange.js'
-import { loadOnce } from '../../ports/load-once.js'
-
-/** How much of a stream waits for a caller that reads slowly. */
-const WAITING_BYTES_MAX = 65_536
+import { loadOnce } from '../../domain/load-once.js'
+import { codeOf, type ReplyHead, type ReplyRules, ReplyTooLarge, UndiciReply } from './undici-exchange.js'
 
 /** One for all upstreams of a process. Its idle connections keep no process running, so nothing closes it. */
 const opened = loadOnce(async () => {
-  const { Agent } = await import('undici')
-  // The handler's own time limit is the one that counts, and a stream's.
-  return new Agent({ headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 16_384 })
+  const { Agent, buildConnector, Client, Pool } = await import('undici')
+  const connect = buildConnector({})
+
+  /**
+   * Undici 7 throws uncatchably where a connection that is not kept ends or is reset while its reply is paused (nodejs/undici#5360).
+   * Two listeners before undici's own prevent it.
+   */
+  class Connection extends Client {
+    #reply: UndiciReply | undefined
+
+    constructor(origin: URL, options: object) {
+      super(origin, {
+        ...options,
+        connect: (place, connected) =>
+          connect(place, (...result) => {
+            const [, socket] = result
+            // Nothing more comes: resuming only ends the reply.
+            socket?.on('end', () => this.#reply?.resume())
+            // Undici takes a reset, and no other failure, for a possible end of the reply.
+            socket?.on('error', (cause: { code?: string }) => {
+              if (cause.code === 'ECONNRESET') cause.code = 'UND_ERR_SOCKET'
+            })
+            connected(...result)
+          }),
+      })
+    }
+
+    override dispatch(options: Sent, handler: Dispatcher.DispatchHandler): boolean {
+      this.#reply = options.reply
+      return super.dispatch(options, handler)
+    }
+  }
+  return new Agent({
+    // The handler's own time limit is the one that counts, and a stream's.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: 16_384,
+    factory: (origin, options) =>
+      new Pool(origin, { ...options, factory: (host, own) => new Connection(host, own) }),
+  })
 })
 
-export function exchangeWithUpstream(request: UpstreamRequest): UpstreamExchange {
-  const exchange = new Exchange(request)
-  opened()
-    .then(agent => exchange.isCancelled || agent.dispatch(exchange.options, exchange))
-    .catch(cause => exchange.onResponseError(undefined, cause))
-  return exchange
+/** Undici hands these options to the connection as they are. */
+type Sent = Dispatcher.DispatchOptions & { readonly reply: UndiciReply }
+
+export interface UpstreamRequest extends Pick<ReplyRules, 'bytesMax' | 'isStream'> {
+  readonly origin: string
+  /** The path and the query, sent as they stand. */
+  readonly path: string
+  readonly method: string
+  /** Names and values in turn. */
+  readonly headers: string[]
+  /** A stream needs its length among the headers, where that is known. */
+  readonly body?: Uint8Array | string | AsyncIterable<Uint8Array> | null
+}
+
+/**
+ * Rejects with an `SvcError` of status 502, whose words are for callers, where no whole answer came. Follows no redirect.
+ *
+ * @param onCancel is given what gives the request and its answer up
+ */
+export async function exchangeWithUpstream(
+  { origin, path, method, headers, body = null, bytesMax, isStream }: UpstreamRequest,
+  onCancel: (cancel: () => void) => void,
+): Promise<ReplyHead & { readonly body: Uint8Array | StreamSource }> {
+  const reply = new UndiciReply({ bytesMax, isStream })
+  // It may be cancelled while undici is loaded, when nothing waits for it yet.
+  reply.body.catch(() => {})
+  onCancel(() => reply.end())
+  try {
+    // Undici takes every async iterable; its types know streams of Node alone.
+    const options = { origin, path, method, headers, body: body as Uint8Array | string | null, reply }
+    ;(await opened()).dispatch(options, reply)
+    const received = await reply.body
+    // Only the closing of the connection says where it ends, and that looks as a server that crashes does.
+    if (received instanceof Uint8Array && isOpenEnded(reply.head!, method)) throw BROKEN()
+    return { body: received, ...reply.head! }
+  } catch (cause) {
+    reply.end()
+    throw cause instanceof SvcError ? cause : failed(cause as Error, reply)
+  }
+}
+
+function isOpenEnded({ status, headers }: ReplyHead, method: string): boolean {
+  const isFramed = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+  return !isFramed && ![204, 205, 304].includes(status) && method !== 'HEAD'
+}
+
+function failed(cause: Error, { head }: UndiciReply): SvcError {
+  if (cause instanceof ReplyTooLarge) return TOO_LARGE()
+  const code = codeOf(cause)
+  const isAnswer = head !== undefined || /^HTTPParser|UND_ERR_(?:HEADERS|RES)/.test(`${cause.name} ${code}`)
+  return isAnswer ? BROKEN(code) : UNREACHABLE(code)
 }
 
 /** Whether something listens there. */
@@ -37,128 +119,11 @@ export function listensAt(origin: string, timeout: number): Promise<boolean> {
   })
 }
 
-/** Of undici, as far as it is used here. */
-interface Controller {
-  abort(cause: Error): void
-  pause(): void
-  resume(): void
+const failure = (code: string) => (cause?: string) => {
+  const { words, status } = answerCode(code)
+  return new SvcError(words, code, status, cause)
 }
 
-/** Receives one answer from undici's `dispatch`, which calls the methods whose names begin with `on`. */
-class Exchange implements UpstreamExchange, StreamSource {
-  readonly reply: Promise<UpstreamReply>
-  readonly options
-  readonly #request: UpstreamRequest
-  #answer!: (reply: UpstreamReply) => void
-  #refuse!: (cause: Error) => void
-  #controller: Controller | undefined
-  /** Present once it is an answer. */
-  #head: Pick<UpstreamReply, 'status' | 'headers'> | undefined
-  #isStream = false
-  /** Only the closing of the connection says where it ends, and that looks as a server that crashes does. */
-  #isOpenEnded = false
-  #isBegun = false
-  #chunks: Buffer[] = []
-  #bytes = 0
-  #ended: Error | 'whole' | undefined
-  #wake = () => {}
-
-  constructor(request: UpstreamRequest) {
-    const { origin, path, method, headers, body = null } = request
-    this.#request = request
-    // Undici takes every async iterable; its types know streams of Node alone.
-    this.options = { origin, path, method, headers, body: body as Uint8Array | string | null }
-    this.reply = new Promise((resolve, reject) => {
-      this.#answer = resolve
-      this.#refuse = reject
-    })
-  }
-
-  get isCancelled(): boolean {
-    return this.#ended !== undefined
-  }
-
-  onRequestStart(controller: Controller): void {
-    this.#controller = controller
-    if (this.isCancelled) controller.abort(this.#ended as Error)
-  }
-
-  onResponseStart(_: unknown, status: number, headers: UpstreamReply['headers']): void {
-    // Interim answers, such as 103, are of this connection alone.
-    if (status < 200) return
-    this.#head = { status, headers }
-    this.#isStream = this.#request.isStream(status, headers)
-    const isFramed = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-    this.#isOpenEnded = !isFramed && ![204, 205, 304].includes(status) && this.#request.method !== 'HEAD'
-  }
-
-  onResponseData(controller: Controller, chunk: Buffer): void {
-    this.#chunks.push(chunk)
-    this.#bytes += chunk.length
-    this.#isBegun = true
-    if (!this.#isStream) {
-      if (this.#bytes > this.#request.bytesMax) this.#give(TOO_LARGE())
-      return
-    }
-    if (this.#bytes > WAITING_BYTES_MAX) controller.pause()
-    this.#answer({ ...this.#head!, body: this })
-    this.#wake()
-  }
-
-  onResponseEnd(): void {
-    // A stream whose first bytes are there was handed over.
-    if (this.#isOpenEnded && !(this.#isStream && this.#isBegun)) this.#give(OPEN_ENDED())
-    this.#ended ??= 'whole'
-    // A stream that ends before its first bytes is an empty body. The first answer counts.
-    this.#answer({ ...this.#head!, body: Buffer.concat(this.#chunks) })
-    this.#wake()
-  }
-
-  onResponseError(_: unknown, cause: Error): void {
-    const { code = cause.name } = cause as { code?: string }
-    const isAnswer = this.#head !== undefined || /^HPE_|^HTTPParser|^UND_ERR_(?:HEADERS|RES)/.test(code)
-    // A stream that was handed over may have been charged.
-    if (this.#isStream && this.#bytes > 0)
-      this.#give(new Error(`the upstream broke its stream off (${code})`))
-    else this.#give(isAnswer ? BROKEN(code) : UNREACHABLE(code))
-  }
-
-  cancel(): void {
-    this.#give(new Error('nobody waits for this answer any more'))
-  }
-
-  #give(cause: Error): void {
-    if (this.#ended !== undefined) return
-    this.#ended = cause
-    this.#chunks = []
-    this.#refuse(cause)
-    this.#controller?.abort(cause)
-    this.#wake()
-  }
-
-  async next(): ReturnType<StreamSource['next']> {
-    while (this.#chunks.length === 0) {
-      if (this.#ended === 'whole') return { done: true }
-      if (this.#ended !== undefined) throw this.#ended
-      await new Promise<void>(resolve => {
-        this.#wake = resolve
-      })
-    }
-    const bytes = this.#chunks.shift()!
-    this.#bytes -= bytes.length
-    if (this.#bytes <= WAITING_BYTES_MAX) this.#controller?.resume()
-    return { done: false, bytes }
-  }
-
-  end(): void {
-    this.cancel()
-  }
-}
-
-const failure = (code: string, why: string) => (cause?: string) =>
-  new SvcError(`The server behind this one ${why}. You were not charged.`, code, 502, cause)
-
-const UNREACHABLE = failure('upstream_unreachable', 'does not answer')
-const BROKEN = failure('upstream_broken', 'broke its answer off, or answered what is no HTTP')
-const OPEN_ENDED = failure('upstream_broken', 'says neither the length of its answer nor where it ends')
-const TOO_LARGE = failure('upstream_too_large', 'answered with more than is sold in one piece')
+const UNREACHABLE = failure('upstream_unreachable')
+const BROKEN = failure('upstream_broken')
+const TOO_LARGE = failure('upstream_too_large')

@@ -1,24 +1,10 @@
-/**
- * Claims and payments as hashes. Each move is one script: atomic, one round trip, on the server's clock. Promise: see the
- * port. Redis must keep acknowledged writes (`noeviction`, an append-only file): see docs/storage.md.
- */
+/** Each move is one script: atomic, one round trip, on the server's clock. Redis must keep acknowledged writes: docs/storage.md. */
 import { wholeUnits } from '../../domain/charge-store/units.js'
-import type {
-  CloseMove,
-  Hold,
-  Opened,
-  OpenMove,
-  Recorded,
-  Resolved,
-  UnitsChargeStore,
-  UnitsCounted,
-  UnitsLeft,
-  UnitsTaken,
-} from '../../ports/charge-store.js'
+import type * as moves from '../../ports/charge-store.js'
 import type { Connection, ScriptArgument } from './connection.js'
 import { claimKey, keptKey, payerPlace, paymentKey, reservedKey, unitsKey } from './key-names.js'
 import { CLOSE, OPEN, RECORD, RENEW, RESOLVE } from './lua/charge-moves.js'
-import { DROP, LOOK, SELL } from './lua/units.js'
+import { DROP, SELL } from './lua/units.js'
 import { moveInTime, serverTime } from './server-time.js'
 
 /**
@@ -50,8 +36,8 @@ export function redisChargeStore(
   time = serverTime(connection),
   /** The connection of moves that must survive a failover before money moves. */
   replicated = connection,
-): UnitsChargeStore {
-  const rolesOf = (hold: Hold, more: MoreRoles = {}): Roles => {
+): moves.UnitsChargeStore {
+  const rolesOf = (hold: moves.Hold, more: MoreRoles = {}): Roles => {
     const place = payerPlace(prefix, hold.slot)
     const given = {
       c: claimKey(place, hold.claim?.name),
@@ -81,41 +67,36 @@ export function redisChargeStore(
   const close = move('svcClose', CLOSE)
   const closeReplicated = move('svcClose', CLOSE, replicated)
   const sell = move('svcSell', SELL, replicated)
-  const look = move('svcLook', LOOK)
   const drop = move('svcDrop', DROP)
   const balance = (slot: string) => rolesOf({ slot, token: '', hasUnits: true })
   const renew = move('svcRenew', RENEW)
   const resolve = inTime('svcResolve', RESOLVE)
 
-  async function openBy(send: typeof open, hold: OpenMove): Promise<Opened> {
+  async function openBy(send: typeof open, hold: moves.OpenMove): Promise<moves.Opened> {
     const { isBearer, caller = '', claim, leaseMs, take, token } = hold
     const roles = rolesOf(hold, { answerName: isBearer ? undefined : hold.answerName })
-    const reply = await send(roles, token, [
-      claim?.bodyHash ?? '',
-      leaseMs,
-      isBearer ? 1 : 0,
-      caller,
-      textOf(take),
-    ])
-    return readOpened(reply as readonly (Buffer | number | null)[])
+    const bearing = [isBearer ? 1 : 0, caller]
+    const reply = await send(roles, token, [claim?.bodyHash ?? '', leaseMs, ...bearing, textOf(take)])
+    return readOpened(reply as Reply)
   }
 
-  async function closeBy(hold: CloseMove): Promise<UnitsCounted> {
+  async function closeBy(hold: moves.CloseMove): Promise<moves.UnitsCounted> {
     const answer = hold.answer ? [bytesOf(hold.answer)] : []
     const { answerName, charge, how, token, retentionMs } = hold
     const roles = rolesOf(hold, { answerName, keeps: hold.claim !== undefined && how !== 'release' })
     const send = charge === undefined ? close : closeReplicated
     const reply = await send(roles, token, [how, retentionMs, textOf(charge), ...answer])
     const [said, unused] = reply as readonly [Buffer, number?]
-    const verdict = String(said) as UnitsCounted['verdict']
+    const verdict = String(said) as moves.UnitsCounted['verdict']
     return unused === undefined ? { verdict } : { verdict, unused }
   }
 
   return {
     async open(hold) {
       const opened = await openBy(open, hold)
-      // The successor may settle the recorded payment, and the call that recorded it may have died while it waited.
-      return opened.verdict === 'orphaned' && replicated !== connection
+      // The call that recorded the payment, which its successor may settle, or that counted its cost may have died while it waited.
+      const mayBeForgotten = hold.hasUnits ? ['orphaned', 'replayable', 'notKept'] : ['orphaned']
+      return mayBeForgotten.includes(opened.verdict) && replicated !== connection
         ? openBy(openReplicated, hold)
         : opened
     },
@@ -140,16 +121,11 @@ export function redisChargeStore(
     async resolve(hold) {
       const roles = rolesOf(hold, { recorded: hold.txId, keeps: true })
       const { verdict, txId, retentionMs, leaseMs } = hold
-      return String(await resolve(roles, hold.token, [verdict, txId, retentionMs, leaseMs])) as Resolved
+      return String(await resolve(roles, hold.token, [verdict, txId, retentionMs, leaseMs])) as moves.Resolved
     },
 
     async sell({ slot, units, expiresAtMs }) {
       await sell(balance(slot), '', [wholeUnits(units), Math.ceil(expiresAtMs)])
-    },
-
-    async look(slot) {
-      const [unused, free, expiresAtMs] = ((await look(balance(slot), '', [])) ?? []) as readonly number[]
-      return unused === undefined ? undefined : ({ unused, free, expiresAtMs } as UnitsLeft)
     },
 
     async drop(slot) {
@@ -162,13 +138,15 @@ export function redisChargeStore(
 
 const textOf = (units: number | undefined) => (units === undefined ? '' : wholeUnits(units))
 
-function readOpened([verdict, ...rest]: readonly (Buffer | number | null)[]): Opened {
-  const name = String(verdict) as Opened['verdict']
+type Reply = readonly (Buffer | number | null)[]
+
+function readOpened([verdict, ...rest]: Reply): moves.Opened {
+  const name = String(verdict) as moves.Opened['verdict']
   switch (name) {
     case 'replayable':
       return { verdict: name, answer: rest[0] as Buffer }
     case 'orphaned':
-      return { verdict: name, recorded: readRecorded(rest as readonly (Buffer | null)[]) }
+      return { verdict: name, recorded: readRecorded(rest) }
     case 'notKept':
       return rest[0] ? { verdict: name, txId: String(rest[0]) } : { verdict: name }
     case 'opened':
@@ -181,24 +159,15 @@ function readOpened([verdict, ...rest]: readonly (Buffer | number | null)[]): Op
   }
 }
 
-function readTaken([said, unused, free]: readonly (Buffer | number | null)[]): UnitsTaken {
-  const verdict = String(said) as UnitsTaken['verdict']
-  switch (verdict) {
-    case 'taken':
-      return { verdict, unused: Number(unused) }
-    case 'short':
-      return { verdict, unused: Number(unused), free: Number(free) }
-    default:
-      return { verdict: 'none' }
-  }
+function readTaken([said, unused, free]: Reply): moves.UnitsTaken {
+  const verdict = String(said) as moves.UnitsTaken['verdict']
+  if (verdict === 'none') return { verdict }
+  const left = { unused: Number(unused), free: Number(free) }
+  return verdict === 'short' ? { verdict, ...left } : { verdict, unused: left.unused }
 }
 
-function readRecorded([answer, txId, firstValid, lastValid]: readonly (
-  | Buffer
-  | null
-  | undefined
-)[]): Recorded {
-  const recorded = { answer: answer ?? new Uint8Array() }
+function readRecorded([answer, txId, firstValid, lastValid]: Reply): moves.Recorded {
+  const recorded = { answer: (answer as Buffer | null) ?? new Uint8Array() }
   if (!txId || !firstValid || !lastValid) return recorded
   const [first, last] = [BigInt(String(firstValid)), BigInt(String(lastValid))]
   return { ...recorded, payment: { txId: String(txId), firstValid: first, lastValid: last } }

@@ -1,16 +1,11 @@
-/**
- * One connection to a Redis (single, Sentinel or Cluster) that fails fast: a command is answered within its time limit or
- * rejects. It is never queued for later, and never sent twice. The connection reconnects in the background.
- */
+/** A command is answered within its time limit or rejects. It is never queued for later, and never sent twice. */
 import { type Cluster, Redis, type RedisOptions } from 'ioredis'
-import { systemClock } from '../../ports/clock.js'
-import { withTimeout } from '../../ports/timeouts-and-aborts.js'
+import { systemClock, withTimeout } from '../../ports/clock.js'
 
 /** An ioredis client: single, Sentinel or Cluster. */
 export type RedisClient = Redis | Cluster
 
 export interface ConnectionOptions {
-  /** How long a command may take. */
   readonly commandTimeoutMs: number
 }
 
@@ -20,7 +15,6 @@ export type ScriptArgument = string | number | Buffer
 
 export interface Connection {
   readonly client: RedisClient
-  /** How long a command may take. */
   readonly commandTimeoutMs: number
   /** The command's reply. Rejects at the time limit, whatever the server does. */
   send<T>(command: (client: RedisClient) => Promise<T>): Promise<T>

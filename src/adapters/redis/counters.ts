@@ -24,7 +24,7 @@ export const GIVE_BACK = /* lua */ `${CHANGE}
 if known then change(math.max(known - ARGV[4], tonumber(ARGV[3])), isRenewed) end
 `
 
-/** A counter is where `keyOf` says. */
+/** `keyOf` makes the name in Redis of a counter's key. */
 export function redisCounters(connection: Connection, keyOf: (key: string) => string): Counters {
   const take = connection.script('svcCount', TAKE)
   const giveBack = connection.script('svcCountBack', GIVE_BACK)

@@ -13,17 +13,14 @@ export function claimKey(place: string, name: string | undefined): string | unde
   return name && `${place}claim:${name}`
 }
 
-/** The answers that are kept for a payer, in order. */
 export function keptKey(place: string): string {
   return `${place}kept`
 }
 
-/** The units of a balance. */
 export function unitsKey(place: string): string {
   return `${place}units`
 }
 
-/** What is reserved of them. */
 export function reservedKey(place: string): string {
   return `${place}reserved`
 }
@@ -37,7 +34,6 @@ export function shortHash(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, TAG_LENGTH)
 }
 
-/** @throws Error where the prefix would change the part of a key that decides its hash slot. */
 export function checkedPrefix(prefix: string): string {
   if (/^[^{}\s]*$/.test(prefix)) return prefix
   throw new Error(`a key prefix has no braces and no white space; this is ${JSON.stringify(prefix)}`)

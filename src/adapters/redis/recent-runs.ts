@@ -1,7 +1,4 @@
-/**
- * The last calls of all processes, in a list that Redis keeps short. No call waits for a write, and a lost write is not
- * repeated. A read returns what this process knows, and asks Redis in the background for the next read.
- */
+/** No call waits for a write, and a lost write is not repeated. A read returns what is known here, and asks for the next. */
 import type { EndedCall, Runs } from '../../ports/call-observer.js'
 import { type Cancel, systemClock } from '../../ports/clock.js'
 import type { Connection } from './connection.js'
@@ -73,7 +70,6 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
     },
   }
 
-  /** Drops half of them at once, so that most calls move none. */
   function newest(calls: EndedCall[], call: EndedCall): EndedCall[] {
     calls.push(call)
     return calls.length > 2 * capacity ? calls.slice(-capacity) : calls

@@ -1,16 +1,8 @@
-/**
- * A lower bound of the server's time. The deadlines of moves are in this time, so that a server that stood still does not
- * carry out a command whose caller was refused long ago.
- */
+/** A lower bound. Deadlines are in this time: a server that stood still must not carry out a command that was refused long ago. */
 import { systemClock } from '../../ports/clock.js'
 import type { Connection } from './connection.js'
 
-export interface ServerTime {
-  /** The server's time now, or a little earlier. Asks the server where it is not known. */
-  now(): number | Promise<number>
-  /** Asks the server again: its clock was set, or another server has taken its place. */
-  forget(): void
-}
+export type ServerTime = ReturnType<typeof serverTime>
 
 /** Clocks drift apart by less than 10 ms in this time. */
 const KNOWN_FOR_MS = 60_000
@@ -18,7 +10,7 @@ const KNOWN_FOR_MS = 60_000
 export function serverTime(
   connection: Pick<Connection, 'onUp' | 'send'>,
   monotonicMs = systemClock.monotonic,
-): ServerTime {
+) {
   let aheadMs: number | undefined
   let learntMs = Number.NEGATIVE_INFINITY
 
@@ -37,8 +29,10 @@ export function serverTime(
   // After a reconnection another server, with another clock, may have taken its place.
   connection.onUp(forget)
   return {
+    /** Asks the server again: its clock was set, or another server has taken its place. */
     forget,
-    now() {
+    /** The server's time now, or a little earlier. Asks the server where it is not known. */
+    now(): number | Promise<number> {
       const nowMs = monotonicMs()
       if (aheadMs === undefined) return learn()
       if (nowMs - learntMs > KNOWN_FOR_MS) {
@@ -50,11 +44,7 @@ export function serverTime(
   }
 }
 
-/**
- * Sends a move with its deadline. Its script answers `late` and the server's time where it came to the move after that.
- *
- * @throws Error where Redis came too late to the second attempt as well.
- */
+/** The script answers `late` and the server's time where it came to the move after its deadline. */
 export async function moveInTime(
   { commandTimeoutMs }: Pick<Connection, 'commandTimeoutMs'>,
   time: ServerTime,
@@ -71,7 +61,6 @@ export async function moveInTime(
   return again
 }
 
-/** The server's time, where the move came after its deadline. */
 function lateAt(reply: unknown): number | undefined {
   return Array.isArray(reply) && String(reply[0]) === 'late' ? Number(reply[1]) : undefined
 }

@@ -124,9 +124,8 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
 }
 
 function checkedReplicas(count: number, redisOrUrl: RedisClient | string): number {
-  if (count > 0 && typeof redisOrUrl !== 'string' && redisOrUrl.isCluster) {
+  if (count > 0 && typeof redisOrUrl !== 'string' && redisOrUrl.isCluster)
     throw new Error('waitReplicas is not for a Redis Cluster: see docs/storage.md')
-  }
   return count
 }
 
@@ -164,7 +163,7 @@ const SETTINGS = [
   },
 ] as const
 
-/** One warning for each setting that endangers stored records. A setting that INFO leaves out is not checked. */
+/** A setting that INFO leaves out is not checked. */
 async function durabilityWarnings(connection: Connection, waitReplicas = 0): Promise<readonly string[]> {
   const info = await connection.send(redis => redis.info())
   const reported = (field: string) => new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]

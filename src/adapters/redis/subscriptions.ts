@@ -1,11 +1,104 @@
-/**
- * Sold windows. Each is one key, which Redis deletes when the window ends: a string, or a hash where the window has a count of
- * calls. Promise: see the port.
- */
+/** Each window is one key, which Redis deletes at its end: a string, or a hash where it has a count of calls. */
 import type { SubscriptionRecord, SubscriptionStore, Taken } from '../../ports/subscriptions.js'
 import type { Connection } from './connection.js'
-import { GIVE_BACK, LOOK, SELL, TAKE, USE } from './lua/window-calls.js'
 import { moveInTime, serverTime } from './server-time.js'
+
+const FIND = /* lua */ `
+local time = redis.call('TIME')
+local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
+local name = KEYS[1]
+local kind = redis.call('TYPE', name).ok
+local window
+
+if kind == 'hash' then
+  local stored = redis.call('HMGET', name, 'endpoint', 'expiresAtMs', 'unused', 'reserved', 'lapsesMs')
+  window = {
+    endpoint = stored[1],
+    expiresAtMs = stored[2],
+    unused = tonumber(stored[3]),
+    reserved = tonumber(stored[4]),
+    lapsesMs = tonumber(stored[5]),
+  }
+end
+
+-- Walks the reservations only when one of them may have lapsed. A lapsed one stays, because its process may only be suspended:
+-- what it delivers later is counted.
+local function freeLapsed()
+  if window.reserved == 0 or nowMs < window.lapsesMs then return end
+  window.reserved, window.lapsesMs = 0, tonumber(window.expiresAtMs)
+  local fields = redis.call('HGETALL', name)
+  for at = 1, #fields, 2 do
+    local leaseEndsMs = fields[at]:sub(1, 2) == 't:' and tonumber(fields[at + 1]) or 0
+    if leaseEndsMs > nowMs then
+      window.reserved = window.reserved + 1
+      window.lapsesMs = math.min(window.lapsesMs, leaseEndsMs)
+    elseif leaseEndsMs > 0 then
+      redis.call('HSET', name, fields[at], 0)
+    end
+  end
+  redis.call('HSET', name, 'reserved', window.reserved, 'lapsesMs', window.lapsesMs)
+end
+
+local function left()
+  freeLapsed()
+  return math.max(0, window.unused - window.reserved)
+end
+
+-- Deletes first: a Redis without memory refuses a script only before its first change.
+local function drop(token)
+  local leaseEndsMs = redis.call('HGET', name, 't:' .. token)
+  if not leaseEndsMs then return false end
+  redis.call('HDEL', name, 't:' .. token)
+  if leaseEndsMs ~= '0' then window.reserved = redis.call('HINCRBY', name, 'reserved', -1) end
+  return true
+end
+`
+
+/** endpoint, expiresAtMs, and callsLeft where the window has a count */
+export const SELL = /* lua */ `
+local name, endpoint, expiresAtMs, callsLeft = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+if redis.call('EXISTS', name) == 1 then
+  -- Sets the same expiry again. It must be a write: from Redis 7.2 on, WAIT waits for the last write of its connection alone.
+  expiresAtMs = redis.call('PEXPIRETIME', name)
+elseif callsLeft then
+  redis.call('HSET', name, 'endpoint', endpoint, 'expiresAtMs', expiresAtMs, 'unused', callsLeft, 'reserved', 0, 'lapsesMs', 0)
+else
+  redis.call('SET', name, expiresAtMs .. ' ' .. endpoint)
+end
+redis.call('PEXPIREAT', name, expiresAtMs)
+`
+
+/** -> endpoint, expiresAtMs, callsLeft */
+const LOOK = /* lua */ `${FIND}
+return window and { window.endpoint, window.expiresAtMs, left() }
+`
+
+/** deadlineMs, endpoint, token, leaseMs -> the verdict, and what belongs to it. */
+export const TAKE = /* lua */ `${FIND}
+if nowMs > tonumber(ARGV[1]) then return { 'late', tostring(nowMs) } end
+if kind == 'string' then return { 'uncounted', redis.call('GET', name) } end
+if not window or window.endpoint ~= ARGV[2] or nowMs >= tonumber(window.expiresAtMs) then return { 'none' } end
+local token = 't:' .. ARGV[3]
+local callsLeft = left()
+if tonumber(redis.call('HGET', name, token) or 0) > 0 then return { 'taken', callsLeft } end
+if callsLeft < 1 then return { 'usedUp' } end
+local leaseEndsMs = nowMs + tonumber(ARGV[4])
+if window.reserved > 0 then window.lapsesMs = math.min(window.lapsesMs, leaseEndsMs) else window.lapsesMs = leaseEndsMs end
+redis.call('HSET', name, token, leaseEndsMs, 'reserved', window.reserved + 1, 'lapsesMs', window.lapsesMs)
+return { 'taken', callsLeft - 1 }
+`
+
+/** token */
+const USE = /* lua */ `${FIND}
+if window and drop(ARGV[1]) then redis.call('HINCRBY', name, 'unused', -1) end
+`
+
+/** token -> callsLeft */
+export const GIVE_BACK = /* lua */ `${FIND}
+if not window then return nil end
+drop(ARGV[1])
+return left()
+`
 
 export function redisSubscriptions(
   connection: Connection,

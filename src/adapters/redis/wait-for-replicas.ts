@@ -6,8 +6,7 @@
  * a command without an answer.
  */
 import type { Redis } from 'ioredis'
-import { systemClock } from '../../ports/clock.js'
-import { withTimeout } from '../../ports/timeouts-and-aborts.js'
+import { systemClock, withTimeout } from '../../ports/clock.js'
 import type { Connection } from './connection.js'
 
 export type ReplicatedConnection = Pick<Connection, 'close' | 'commandTimeoutMs' | 'onUp' | 'script' | 'send'>

@@ -17,7 +17,6 @@ export function beginCheck(): void {
   identities = undefined
 }
 
-/** @throws TooManySteps */
 export function spend(steps: number): void {
   stepsLeft -= steps
   if (stepsLeft < 0) throw new TooManySteps()

@@ -18,7 +18,7 @@ const COMPARED_MAX = 16
 /** `contains` makes an error for each item that does not match; each item of a unique list goes into two maps. */
 const STEPS_AN_ITEM_SEARCHED = 3
 const STEPS_AN_ITEM_KEPT = 5
-/** The names of a large object are in a dictionary. */
+/** V8 keeps the names of a large object in a dictionary: to look one up takes so many steps. */
 const STEPS_A_NAME = 12
 const STEPS_A_CHARACTER_COMPARED = 1 / 4
 
@@ -62,7 +62,7 @@ const STEPS: Readonly<Record<string, Steps>> = {
   contains: ({ data }) => _`${STEPS_AN_ITEM_SEARCHED} * ${data}.length`,
   minLength: characters,
   maxLength: characters,
-  // A format may be a number's.
+  // Formats of numbers have no length.
   format: ({ data }) => _`(${data}.length || 0) * ${STEPS_A_CHARACTER}`,
 }
 
@@ -79,7 +79,7 @@ const SLOWNESS: Readonly<Record<string, (cxt: KeywordCxt) => string | undefined>
 /** A regular expression of ajv-formats. */
 const SLOW_URL = "takes time that grows with the square of the text; use the format 'uri'"
 
-/** Messages, parameters and order stay as in Ajv. An instance has definitions of its own, so that they may be changed. */
+/** Messages, parameters and order stay as in Ajv. Each instance of Ajv has its own definitions, so they are changed in place. */
 export function countKeywords(ajv: Ajv): void {
   const change = (
     keyword: string,
@@ -99,12 +99,11 @@ export function countKeywords(ajv: Ajv): void {
   change('enum', theirs => ({ code: cxt => chosen(cxt, cxt.schema, theirs) }))
   change('const', theirs => ({ code: cxt => chosen(cxt, [cxt.schema], theirs) }))
   change('uniqueItems', () => UNIQUE_ITEMS)
-  for (const [keyword, slowness] of Object.entries(SLOWNESS)) {
+  for (const [keyword, slowness] of Object.entries(SLOWNESS))
     before(keyword, cxt => {
       const why = slowness(cxt)
       if (why !== undefined) throw new SlowSchema(keyword, placeOf(cxt), why)
     })
-  }
 }
 
 function placeOf({ parentSchema, it }: KeywordCxt): string {

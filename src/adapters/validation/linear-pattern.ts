@@ -10,7 +10,7 @@ import { STEPS_A_CHARACTER, STEPS_MAX, spend } from './check-steps.js'
 interface LinearPattern {
   /** The object that Ajv calls. Its text must differ for each pattern. */
   readonly matcher: { test(text: string): boolean; toString(): string }
-  /** The longest text. The check of a longer text ends by itself. */
+  /** The longest text that one check has steps for. */
   readonly lengthMax: number
 }
 

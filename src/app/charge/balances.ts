@@ -6,20 +6,25 @@ import type { Call, CallsBalance } from './call-record.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
 import { balanceId } from './owners.js'
 
-/** The balance whose key came with a request; `undefined` where none did, or the endpoint takes none. */
+/**
+ * The balance whose key came with a request; `undefined` where none did. Where the endpoint takes none, it may have taken one before a
+ * deploy, and then the balance opens the answers that it paid for.
+ */
 export function namedBalance(
   { owner }: Pick<ChargeDeps, 'owner'>,
   { takesBalance }: EndpointEntry,
-  { balanceKey }: ChargeRequest,
+  { balanceKey, idempotencyKey, payment, subscriptionKey }: ChargeRequest,
 ): CallsBalance | undefined {
-  if (!takesBalance || balanceKey === undefined) return undefined
+  if (balanceKey === undefined) return undefined
+  const opensOnly = payment.kind === 'none' && subscriptionKey === undefined && idempotencyKey !== undefined
+  if (!takesBalance && !opensOnly) return undefined
   const id = balanceId(owner, balanceKey)
   return { id, reserved: undefined, left: undefined, said: undefined, charged: undefined }
 }
 
 /** What a call with a fixed price reserves when it takes its key: one trip for both. */
-export function knownCost({ balance, endpoint: { def }, request }: Call): number | undefined {
-  if (balance === undefined || def.amount === undefined) return undefined
+export function knownCost({ balance, endpoint: { def, takesBalance }, request }: Call): number | undefined {
+  if (balance === undefined || def.amount === undefined || !takesBalance) return undefined
   const amount = BigInt(def.amount)
   return isAgreed(amount, request.maxCharge) ? Number(amount) : undefined
 }

@@ -1,4 +1,6 @@
 /** Turns the record of a finished call into its outcome. A transport then renders the outcome. */
+
+import { answerCode } from '../../domain/answer-codes.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { type ChargeDrawing, type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { Walked } from '../../domain/state-machine/run-machine.js'
@@ -8,7 +10,7 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import type { BalanceTold, Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
 import { type Call, type ReplayedAnswer, spanIdOf } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
-import { balanceId } from './owners.js'
+import { balanceId, windowId } from './owners.js'
 
 export function outcomeOf(
   deps: ChargeDeps,
@@ -48,7 +50,7 @@ function callsLeftOf({ window, earlier: { replayed } }: Call, final: ChargeFinal
 function balanceOf({ balance, earlier, handled }: Call, final: ChargeFinal): BalanceTold | undefined {
   if (balance === undefined) return undefined
   const { id, left } = balance
-  if (final === 'replayed') return { id, charged: earlier.replayed!.charged }
+  if (OUTCOMES[final].charged === 'earlier') return { id, charged: earlier.replayed!.charged }
   // What a stream costs is known when it has ended.
   if (final !== 'counted') return { id, left }
   const isOver = handled.streamEnd === undefined
@@ -95,6 +97,7 @@ export function endedCall(
     txId: receipt?.txId || call.payment.txId,
     payer: receipt?.payer ?? call.payment.payer,
     ...unitsOf(deps, call, outcome, isReported),
+    window: call.window.used?.id ?? (isReported ? boughtWindow(call, outcome) : undefined),
     ...(isReported && {
       amount: receipt?.amount,
       asset: receipt?.asset,
@@ -105,17 +108,24 @@ export function endedCall(
   }
 }
 
+function boughtWindow({ endpoint }: Call, { subscription }: ChargeOutcome): string | undefined {
+  if (subscription === undefined || subscription.units !== undefined) return undefined
+  return windowId(endpoint.owner, subscription.key)
+}
+
 /** What the call sold or took of a balance. */
 function unitsOf(
   deps: ChargeDeps,
-  { balance }: Call,
+  { balance, handled: { streamEnd } }: Call,
   { final, subscription }: ChargeOutcome,
   isReported: boolean,
 ): Pick<EndedCall, 'units'> | undefined {
   if (subscription?.units !== undefined && isReported)
     return { units: { balance: balanceId(deps.owner, subscription.key), sold: subscription.units } }
   if (balance?.charged === undefined) return undefined
-  const { id, charged, left } = balance
+  const { id, charged } = balance
+  // What a stream takes is counted after its end: the store has said what was there before.
+  const left = streamEnd && balance.left !== undefined ? balance.left - charged : balance.left
   if (final === 'uncounted') return { units: { balance: id, inDoubt: charged } }
   return final === 'counted' ? { units: { balance: id, used: charged, left } } : undefined
 }
@@ -177,9 +187,9 @@ function receiptOf(deps: ChargeDeps, call: Call, final: ChargeFinal): Receipt | 
   const { payer, txId } = call.payment
   const { replayed } = call.earlier
   const { refusal = MESSAGES.unsettled } = call.end
-  if (final === 'unsettled') return receipt(deps, { ...requirements!, payer }, refusal)
+  if (final === 'unsettled') return receipt(deps, { payer, ...requirements! }, refusal)
   const { charged } = OUTCOMES[final]
-  if (charged === 'yes') return receipt(deps, { ...requirements!, payer, txId })
+  if (charged === 'yes') return receipt(deps, { payer, txId, ...requirements! })
   // A call that a window covered has no payment of its own.
   if (charged === 'earlier' && replayed!.amount !== '0') return receipt(deps, replayed!)
   return undefined
@@ -197,45 +207,7 @@ function receipt(
   return { success, errorReason, transaction: txId, network, payer, txId, amount, asset }
 }
 
-/**
- * The message of each final state for a caller who gets no answer: what happened, whether it was charged, and what to
- * do next.
- */
-export const MESSAGES = {
-  settled: 'Settled.',
-  served: 'Served.',
-  counted: 'Served, and taken from the balance.',
-  replayed: 'Replayed.',
-  answerNotKept:
-    'An earlier call with this key or payment was charged, but its answer was not kept: it was too large, or its stream broke. It is not charged again: look txId up, or use a new key for a new call.',
-  quoted: 'This call is paid for. The PAYMENT-REQUIRED header says what and how.',
-  refused: 'The payment was refused. You were not charged.',
-  unsettled: 'The payment was not settled. You were not charged; a new payment may be tried.',
-  inDoubt:
-    'The payment was submitted and its settlement is not known yet. Do not pay again: look txId up, or send the same request again.',
-  uncounted:
-    'The handler answered, and it is not known whether its cost was taken from the balance. Send the same request again with the same Idempotency-Key: it is charged once. Do not pay for it by itself.',
-  undecided:
-    'An earlier call with this key was settling and its outcome is not known yet. Do not pay again: send the same request again later.',
-  invalid:
-    'The input does not satisfy the endpoint’s schema. Nothing was charged by this request; correct the field and send it again.',
-  inProgress:
-    'A call with this Idempotency-Key is in progress; it may charge its own payment, once. Send the same request again to get its answer.',
-  keyReused:
-    'This Idempotency-Key was used with another body. Nothing was charged by this request; use a new key for a new request.',
-  paymentInUse: 'This very payment is being worked for by another call. It is charged at most once.',
-  paymentSpent: 'This very payment was already spent. It is charged only once; look txId up on chain.',
-  superseded:
-    'Another call took this key or payment over, and may charge it, once. Send the same request again to get its answer.',
-  tooManyUnpaid:
-    'Too many calls of this payer are at work or were not paid. This call was not run and not charged; send the same request again after Retry-After seconds.',
-  limited: 'Too many calls. Nothing was charged by this request; try again after Retry-After seconds.',
-  abandoned: 'The caller hung up. Nothing was charged.',
-  failed: 'The handler failed. You were not charged.',
-  unpriced: 'The price of this call cannot be worked out. You were not charged.',
-  broken: 'Something broke on our side. You were not charged.',
-  unavailable: 'The facilitator does not answer. You were not charged; try again later.',
-  shuttingDown:
-    'This server is shutting down. Nothing was charged by this request; try again elsewhere or later.',
-  timedOut: 'The handler took too long. You were not charged.',
-} as const satisfies Record<ChargeFinal, string>
+/** What a caller who gets no answer is told at each end: what happened, whether it was charged, and what to do next. */
+export const MESSAGES = Object.fromEntries(
+  Object.entries(OUTCOMES).map(([final, { code }]) => [final, answerCode(code).words]),
+) as Readonly<Record<ChargeFinal, string>>

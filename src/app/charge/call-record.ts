@@ -2,6 +2,7 @@
  * The record of one call, in parts: each is made at birth with all of its fields, so that all calls have one shape, and says which
  * effects write it. It lives as long as the walk.
  */
+import { problemOf } from '../../domain/answer-codes.js'
 import type { Answer, StreamSource } from '../../domain/handler-answer.js'
 import { ownTarget } from '../../domain/path-pattern.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
@@ -33,7 +34,6 @@ export interface Call {
   readonly end: CallEnd
 }
 
-/** The payment as it was presented, and what is learnt of it. */
 export interface PresentedPayment {
   readonly payload: PaymentPayload | undefined
   /** The transaction that was read from it. */
@@ -63,12 +63,11 @@ export interface Holds {
   countedUnder: string | undefined
 }
 
-/** The window that the call uses or sells. */
 export interface CallsWindow {
   /** The key that came beside a payment and opens nothing. Answers that the window covered may be kept under it. Written by `admit`. */
   endedKey: string | undefined
-  /** The id of the window that `entitle` took one of its counted calls from. */
-  takenFrom: string | undefined
+  /** The window that covers the call, and whether `entitle` took one of its counted calls from it. */
+  used: { readonly id: string; readonly isCounted: boolean } | undefined
   /** What the window of the caller's key has after this call; `undefined` where it has no count, or it is unknown. */
   callsLeft: number | undefined
   sold: SoldWindow | undefined
@@ -93,7 +92,7 @@ export interface CallTerms {
   handlerMs: number
   /** The moment of the monotonic clock after which the payment cannot settle. Written by `verify`. */
   settleByMs: number
-  /** The moment since which it settles. Written by `settle`. */
+  /** When settling began, on the monotonic clock. Written by `settle`. */
   settlingSinceMs: number
 }
 
@@ -192,7 +191,7 @@ export function newCall(
     payment: presentedPayment(payload, payload && reader?.read(payload)),
     holds: { key: undefined, owned: undefined, held: false, creditor: undefined, countedUnder: undefined },
     balance,
-    window: { endedKey: undefined, takenFrom: undefined, callsLeft: undefined, sold: undefined },
+    window: { endedKey: undefined, used: undefined, callsLeft: undefined, sold: undefined },
     terms: {
       requirements: undefined,
       handlerMs: endpoint.def.timeout,
@@ -224,11 +223,7 @@ const STORE_RETRY_MS = 2_000
 /** Without a store there is no call: a payment that cannot be held cannot be charged exactly once. */
 export function storeDown(call: Call): 'storeDown' {
   call.end.retryAfterMs = STORE_RETRY_MS
-  call.end.problem = {
-    code: 'store_unavailable',
-    message:
-      'The store that guards against double charges does not answer, or is full. Nothing was charged by this request; try again.',
-  }
+  call.end.problem = problemOf('store_unavailable')
   return 'storeDown'
 }
 

@@ -23,9 +23,9 @@ export function closeCall(
   inFlight: InFlight,
 ): Promise<'superseded' | undefined> | undefined {
   const { closing } = OUTCOMES[final]
-  const { owned, held, creditor } = call.holds
-  const holds = held || call.window.sold !== undefined || call.window.takenFrom !== undefined
-  if (creditor !== undefined) settleCredit(deps, creditor, final)
+  const { owned, held } = call.holds
+  const holds = held || call.window.sold !== undefined || call.window.used?.isCounted === true
+  settleCredit(deps, call, final)
   if (closing === 'complete') countWindowCall(deps, call, inFlight)
   if (call.handled.source !== undefined) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
@@ -174,7 +174,7 @@ export async function giveBack(
   call: Call,
 ): Promise<'released' | 'superseded' | 'storeDown'> {
   if (call.holds.held === 'unknown') {
-    deps.upkeep.pendingCloses.add({ ...call.holds.owned!.hold, how: 'release', retentionMs: 0 })
+    deps.upkeep.pendingCloses.add({ how: 'release', retentionMs: 0, ...call.holds.owned!.hold })
     return 'storeDown'
   }
   const closed = call.holds.held ? await close(deps, call, 'release') : 'closed'

@@ -1,8 +1,8 @@
 /** What the closing of a call asks of the charge store. */
 import type { CloseMove } from '../../ports/charge-store.js'
-import { sleep } from '../../ports/timeouts-and-aborts.js'
+import { sleep } from '../../ports/clock.js'
 import { chargeOf } from './balances.js'
-import type { Call } from './call-record.js'
+import type { Call, ReplayedAnswer } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
 import { replayedAnswer } from './effects/record.js'
 import { untilShutdown } from './effects/settle.js'
@@ -20,22 +20,19 @@ export function closeMove(deps: ChargeDeps, call: Call, how: CloseMove['how']): 
   const answerName = how === 'forfeit' && deps.rules.keepAnswersMs > 0 ? ownName : undefined
   const keeps = how === 'complete' || answerName !== undefined
   const charge = call.balance && how === 'complete' ? chargeOf(call) : undefined
-  const unrecorded = keeps && isUnrecorded(call) ? replayedAnswer(deps, call) : undefined
-  return {
-    ...hold,
-    how,
-    ...(charge !== undefined && { charge }),
-    retentionMs: keptMs(deps, call, answerName),
-    ...(answerName !== undefined && { answerName }),
-    ...(unrecorded && { answer: seal(unrecorded, seals[0]!, hold.claim!.name, deps.random) }),
-  }
+  const isKeptNow = keeps && isUnrecorded(call)
+  const answer = isKeptNow
+    ? seal(replayedAnswer(deps, call), seals[0]!, hold.claim!.name, deps.random)
+    : undefined
+  const retentionMs = keptMs(deps, call, call.window.sold, answerName)
+  return { how, charge, retentionMs, answerName, answer, ...hold }
 }
 
 /** What nobody has had is kept for as long as the payment's record. */
-function keptMs(deps: ChargeDeps, call: Call, answerName: string | undefined): number {
+export function keptMs(deps: ChargeDeps, call: Call, window: ReplayedAnswer['window'], answerName?: string) {
   const { read } = call.payment
   const key = answerName === undefined ? call.holds.key : undefined
-  const ms = retentionMs(deps, key, call.window.sold)
+  const ms = retentionMs(deps, key, window)
   const isUndelivered =
     read !== undefined && (answerName !== undefined || (key === undefined && call.request.caller.gone()))
   return isUndelivered ? Math.max(ms, paymentLifeMs(read)) : ms

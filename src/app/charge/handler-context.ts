@@ -118,8 +118,8 @@ function logOf(deps: ChargeDeps, call: Call): HandlerContext['log'] {
     if (call.handled.logs.length === LOGS_MAX) call.handled.logs.shift()
     call.handled.logs.push({ atMs: deps.clock.now(), ...said(deps, call, message, data) })
   }
-  log.private = (message: string, data?: unknown) => void said(deps, call, message, data)
-  return log
+  const toSeller = (message: string, data?: unknown) => void said(deps, call, message, data)
+  return Object.assign(log, { private: toSeller })
 }
 
 /**

@@ -85,10 +85,7 @@ function jsonObjectIn(body: string | Uint8Array): Record<string, unknown> | unde
   return isRecord(value) ? value : undefined
 }
 
-/**
- * `{ status: 404, error: … }` is data: it is answered with 200 and charged. The handler's author probably meant a
- * failure.
- */
+/** `{ status: 404, error: … }` is data: it is answered with 200 and charged. The handler's author probably meant a failure. */
 export function resemblesFailure(returned: unknown): boolean {
   if (typeof returned !== 'object' || returned === null) return false
   const { status } = returned as { status?: unknown }

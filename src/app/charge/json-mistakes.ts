@@ -4,13 +4,6 @@
  */
 import { types } from 'node:util'
 
-export interface JsonMistake {
-  /** The value that JSON cannot carry, in words for the seller's log. */
-  readonly what: string
-  /** JSON Pointer to it; empty for the value itself. */
-  readonly at: string
-}
-
 /** Neither a recursion nor a transport that parses the answer again can handle deeper values. */
 const DEPTH_MAX = 512
 /** A shared part counts each time: thirty objects that hold each other twice have a billion values. */
@@ -18,8 +11,11 @@ const VALUES_MAX = 10_000_000
 const POINTER_LENGTH_MAX = 200
 const NAME_LENGTH_MAX = 60
 
-/** `undefined` where JSON carries the value unchanged. Calls getters and `toJSON`, which may throw. */
-export function jsonMistakeIn(value: unknown): JsonMistake | undefined {
+/**
+ * What JSON cannot carry of a value, in words for the seller's log, and a JSON pointer to it, which is empty for the value itself;
+ * `undefined` where JSON carries it unchanged. Calls getters and `toJSON`, which may throw.
+ */
+export function jsonMistakeIn(value: unknown): { readonly what: string; readonly at: string } | undefined {
   const walk: Walk = { ancestors: [], valuesLeft: VALUES_MAX, path: [] }
   const what = value === undefined ? 'undefined (is a `return` missing?)' : mistakeIn(value, '', walk)
   return what === undefined ? undefined : { what, at: pointerOf(walk.path) }
@@ -148,11 +144,7 @@ function placed(mistake: string, key: string | number, { path }: Walk): string {
   return mistake
 }
 
-/**
- * A JSON pointer.
- *
- * @see RFC 6901
- */
+/** A JSON pointer. @see RFC 6901 */
 function pointerOf(path: readonly (string | number)[]): string {
   const pointer = path
     .toReversed()

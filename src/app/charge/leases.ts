@@ -5,26 +5,10 @@
  * and be charged again.
  */
 import type { ChargeStore, Hold } from '../../ports/charge-store.js'
-import type { Cancel, Clock } from '../../ports/clock.js'
+import { type Cancel, type Clock, every } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { every } from '../../ports/timeouts-and-aborts.js'
 
-export interface Leases {
-  readonly leaseMs: number
-  /**
-   * Renews this hold from now on. A later hold under the same token takes its place.
-   *
-   * @param sinceMs by the monotonic clock, no later than the store gave the lease
-   */
-  keep(hold: Hold, sinceMs: number): void
-  /** The call with this token has ended, and has closed what it held. */
-  drop(token: string): void
-  /** The call has ended and its payment's outcome is unknown: the next call need not wait until the lease ends. */
-  pass(token: string): void
-  /** Whether another call may hold what this token held: the lease was not renewed in time, or there is none. */
-  mayHaveLapsed(token: string): boolean
-  close(): void
-}
+export type Leases = ReturnType<typeof leasesIn>
 
 interface Kept {
   readonly hold: Hold
@@ -41,7 +25,7 @@ export function leasesIn(
   leaseMs: number,
   logger: Logger,
   clock: Pick<Clock, 'monotonic' | 'after'>,
-): Leases {
+) {
   const kept = new Map<string, Kept>()
   let stopRenewing: Cancel | undefined
 
@@ -61,10 +45,7 @@ export function leasesIn(
     }
   }
 
-  /**
-   * The call goes on, because its payment may have landed. The store refuses its moves on anything that it no longer
-   * holds.
-   */
+  /** The call goes on, because its payment may have landed. The store refuses its moves on anything that it no longer holds. */
   function lost(one: Kept): void {
     const { token, payment } = one.hold
     if (kept.get(token) !== one) return
@@ -79,12 +60,19 @@ export function leasesIn(
 
   return {
     leaseMs,
-    keep(hold, sinceMs) {
+    /**
+     * Renews this hold from now on. A later hold under the same token takes its place.
+     *
+     * @param sinceMs by the monotonic clock, no later than the store gave the lease
+     */
+    keep(hold: Hold, sinceMs: number): void {
       kept.set(hold.token, { hold, sinceMs })
       stopRenewing ??= every(clock, leaseMs / RENEWALS_A_LEASE, () => void renew())
     },
-    drop: token => void kept.delete(token),
-    pass(token) {
+    /** The call with this token has ended, and has closed what it held. */
+    drop: (token: string) => void kept.delete(token),
+    /** The call has ended and its payment's outcome is unknown: the next call need not wait until the lease ends. */
+    pass(token: string): void {
       const one = kept.get(token)
       kept.delete(token)
       if (one === undefined) return
@@ -92,7 +80,8 @@ export function leasesIn(
         // The lease ends by itself.
       })
     },
-    mayHaveLapsed(token) {
+    /** Whether another call may hold what this token held: the lease was not renewed in time, or there is none. */
+    mayHaveLapsed(token: string): boolean {
       const one = kept.get(token)
       return one === undefined || clock.monotonic() - one.sinceMs >= leaseMs
     },

@@ -3,7 +3,9 @@
  * agent's handle and the endpoint, and the one who proved to be there. The price, the schema, the mode and the facilitator are no
  * part of a name: a deploy between two requests of one call changes nothing.
  */
+
 import { hash } from 'node:crypto'
+import { problemOf } from '../../domain/answer-codes.js'
 import { callerIpNetwork } from '../../domain/caller-ip-network.js'
 import { identifierIn } from '../../domain/idempotency-key.js'
 import { canonicalJson } from '../../domain/json.js'
@@ -81,14 +83,15 @@ export function ownedBy(deps: ChargeDeps, call: Call, key: string | undefined): 
       token: call.id,
       // Everything that one payer holds is in one slot, so that a claim and its payment move in one step.
       slot: call.balance ? balanceSlot(call.balance.id) : payerSlot,
-      ...(call.balance && { hasUnits: true }),
-      ...(read && { payment: read.txId }),
-      claim: { name, bodyHash: requestHash(call), ...(name === own && { isOfPayment: true }) },
+      hasUnits: call.balance && true,
+      payment: read?.txId,
+      claim: { name, bodyHash: requestHash(call), isOfPayment: name === own || undefined },
     },
     seals: sealsOf(deps, key ?? read!.wrapperDigest),
     isBearer: !(call.payment.isProven || isRandom || scope?.isSecret),
-    // The key of a window is worth more than one answer: an address opens none.
-    caller: endpoint.periodMs === undefined ? callerMark(endpoint.owner, request.clientAddress) : undefined,
+    // It counts beside a payment alone. The key of a window is worth more than one answer: an address opens none.
+    caller:
+      read && endpoint.periodMs === undefined ? callerMark(endpoint.owner, request.clientAddress) : undefined,
     answerName: name === own ? undefined : own,
   }
 }
@@ -220,17 +223,6 @@ function keyOfTask(task: string): string {
   return `task:${task}`
 }
 
-const KEY_PROBLEMS = {
-  invalid_payment_identifier:
-    'The id of the extension payment-identifier is 16 to 128 characters of A-Z, a-z, 0-9, _ and -.',
-  idempotency_key_mismatch:
-    'The Idempotency-Key and the id of the extension payment-identifier differ; they are two places for one key.',
-  idempotency_key_required:
-    'A paid call needs a key here: an Idempotency-Key, or an id in the extension payment-identifier. Send the same request again with one.',
-  payment_and_balance: 'A payment and the key of a balance came together; send one of them.',
-  invalid_max_charge: 'x-svc-max-charge is a whole number of base units, such as 3100.',
-} as const
-
-function refused(code: keyof typeof KEY_PROBLEMS): CallKey {
-  return { problem: { code, message: `${KEY_PROBLEMS[code]} You were not charged.` } }
+function refused(code: string): CallKey {
+  return { problem: problemOf(code) }
 }

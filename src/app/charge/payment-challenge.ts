@@ -40,12 +40,11 @@ export interface TermsOptions {
 }
 
 export interface Terms {
-  /** The smallest balance, where nothing else pays for a call. */
-  readonly least?: bigint
-  /** In the spelling of the network's id that is offered first. */
+  /** Of a call at this price, in the spelling of the network's id that is offered first. */
   requirements(amount: bigint, supported: Supported | undefined): PaymentRequirements
   /**
-   * Offers these requirements in each spelling; `error` says why the call is not answered. `path` is the call's own, below the base URL.
+   * Offers these requirements in each spelling, or the smallest balance where nothing else pays for the call. `error` says why the call is
+   * not answered. `path` is the call's own, below the base URL.
    */
   challenge(baseUrl: string, requirements: PaymentRequirements, error: string, path?: string): Challenge
 }
@@ -81,6 +80,7 @@ export function termsOf(
   const sold = def.sells && { balancePeriod: options.balance!.period }
   const own = { ...options.extra, ...def.extra, ...windowFields(def.subscription), ...sold }
   const { balance } = options
+  const least = def.only && balance && String(usdToBaseUnits(balance.amounts[0]))
   const networkIds = networkIdsOf(options.network, options.networkIds)
   const { publicUrl } = options
   const ownPath = pathOfEndpoint(def)
@@ -119,13 +119,11 @@ export function termsOf(
         ...options.service,
         ...(tags.length > 0 && { tags }),
       },
-      accepts: networkIds.map(id =>
-        id === requirements.network ? requirements : { ...requirements, network: id },
-      ),
+      accepts: networkIds.map(id => ({ ...requirements, network: id, amount: least ?? requirements.amount })),
       extensions: {
         ...listedAt(baseUrl),
         ...(takesBalance(balance, def) && {
-          [BALANCE_EXTENSION]: declaredBalance(balance!, baseUrl, def.only !== undefined),
+          [BALANCE_EXTENSION]: declaredBalance(balance!, baseUrl, def.only && requirements.amount),
         }),
         [SIGN_IN_WITH_X]: declaredSignIn(publicUrl ?? baseUrl, networkIds),
       },
@@ -133,15 +131,11 @@ export function termsOf(
     return { required, header: encodeHeader(required) }
   }
 
-  // Nothing but a balance pays for the calls of such an endpoint: what is quoted is the smallest balance.
-  const least = def.only && balance && usdToBaseUnits(balance.amounts[0])
-  const ownAmount = least ?? (def.amount === undefined ? undefined : BigInt(def.amount))
+  const ownAmount = def.amount === undefined ? undefined : BigInt(def.amount)
   return {
-    ...(least !== undefined && { least }),
     requirements(amount, supported) {
       if (amount !== ownAmount) return build(amount, supported)
-      // The facilitator returns the same object until its answer changes, so identity shows whether the cache is
-      // valid.
+      // The facilitator returns the same object until its answer changes: identity shows that the cache is valid.
       if (fixed === undefined || fixed.supported !== supported) {
         fixed = { supported, requirements: build(amount, supported) }
       }
@@ -153,8 +147,7 @@ export function termsOf(
       const known = encoded.get(baseUrl)
       if (known?.requirements === requirements) return known.challenge
       const challenge = encode(baseUrl, requirements, error, path)
-      // Clear the whole cache instead of the least recently used entry: keeping an order costs every quote more than
-      // encoding again now and then.
+      // An order of use would cost every quote more than encoding all again now and then.
       if (encoded.size >= BASE_URLS_MAX) encoded.clear()
       encoded.set(baseUrl, { requirements, challenge })
       return challenge

@@ -7,24 +7,18 @@
  */
 import type { Chain } from '../../ports/chain.js'
 import type { ChargeStore, Hold, RecordedPayment } from '../../ports/charge-store.js'
-import type { Cancel, Clock } from '../../ports/clock.js'
+import { type Cancel, type Clock, every } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { every } from '../../ports/timeouts-and-aborts.js'
 
-export interface PaymentsInDoubt {
-  /** The call with this token has ended. If it holds a claim, the payment is recorded under it. */
-  add(hold: Hold, payment: RecordedPayment): void
-  close(): void
-}
+export type PaymentsInDoubt = ReturnType<typeof paymentsInDoubt>
 
 interface InDoubt {
   readonly hold: Hold
   readonly payment: RecordedPayment
-  /** The round after which the chain is asked. */
   askAfter: bigint
 }
 
-export interface PaymentsInDoubtDeps {
+interface PaymentsInDoubtDeps {
   readonly chain: Pick<Chain, 'round' | 'lookup'>
   readonly store: Pick<ChargeStore, 'resolve'>
   readonly logger: Logger
@@ -43,13 +37,7 @@ const PAYMENTS_MAX = 10_000
 /** The claim is given up as soon as it is ours. */
 const LEASE_MS = 1
 
-export function paymentsInDoubt({
-  chain,
-  store,
-  logger,
-  clock,
-  onDecided,
-}: PaymentsInDoubtDeps): PaymentsInDoubt {
+export function paymentsInDoubt({ chain, store, logger, clock, onDecided }: PaymentsInDoubtDeps) {
   const inDoubt = new Map<string, InDoubt>()
   let stopSweeping: Cancel | undefined
   let isSweeping = false
@@ -114,7 +102,8 @@ export function paymentsInDoubt({
   }
 
   return {
-    add({ slot, token, claim }, { txId, firstValid, lastValid }) {
+    /** The call with this token has ended. If it holds a claim, the payment is recorded under it. */
+    add({ slot, token, claim }: Hold, { txId, firstValid, lastValid }: RecordedPayment): void {
       const known = inDoubt.get(txId)
       if (isClosed || (!known && inDoubt.size >= PAYMENTS_MAX)) return
       const hold = { slot, token, claim }

@@ -1,6 +1,6 @@
 /**
- * Sends the moves that end a call again until their store answers them. Before this existed, a lost completion let the same
- * key be charged again after its answer was delivered, and a lost release locked the key until its lease ended.
+ * Sends the moves that end a call again until their store answers them. Otherwise a lost completion would let the same key be
+ * charged again after its answer was delivered, and a lost release would lock the key until its lease ends.
  *
  * Each move is fenced by its call's token, so a late move changes nothing that another call holds. The moves live in
  * this process: if it ends first, leases and the chain do the same work later.
@@ -23,7 +23,6 @@ export type PendingWindowMoves = PendingMoves<WindowMove>
 /** The end of a call that a window's count covered. */
 export interface WindowMove {
   readonly how: 'use' | 'giveBack'
-  /** The window's id. */
   readonly id: string
   readonly token: string
 }

@@ -8,7 +8,6 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
 import { headersOfResponse, NoAnswer } from './render-answer.js'
 
-/** How a stream ended. */
 export interface StreamEnd {
   /** `undefined` where its source ended by itself, and the caller got all of it. */
   readonly brokenBy: EndedCall['brokenBy']
@@ -136,11 +135,7 @@ function chunkBytes(chunk: unknown): Uint8Array {
   throw new NoAnswer('a chunk that is neither bytes nor text')
 }
 
-/**
- * One item as a server-sent event.
- *
- * @see HTML, section 9.2
- */
+/** One item as a server-sent event. @see HTML, section 9.2 */
 function eventBytes(item: unknown): Uint8Array {
   const text = typeof item === 'string' ? item : jsonOf(item)
   const lines = text.split(/\r\n|\r|\n/).map(line => `data: ${line}\n`)

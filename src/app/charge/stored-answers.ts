@@ -17,8 +17,8 @@ const BLOCK_BYTES = 64
  */
 export function seal(kept: ReplayedAnswer, secret: string, claim: string, random: Random): Uint8Array {
   const { answer, ...rest } = kept
-  const { body = '', ...told } = answer ?? {}
-  const head = Buffer.from(JSON.stringify({ ...rest, ...told }), 'utf8')
+  const { status, headers, cookies, body = '' } = answer ?? {}
+  const head = Buffer.from(JSON.stringify({ status, headers, cookies, ...rest }), 'utf8')
   const length = Buffer.alloc(4)
   length.writeUInt32BE(head.length)
   const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
@@ -56,7 +56,7 @@ function answerIn(plain: Buffer): ReplayedAnswer {
   const { status, headers, cookies, ...rest } = JSON.parse(plain.subarray(4, headEnd).toString('utf8'))
   const answer =
     status === undefined ? undefined : { status, headers, cookies, body: plain.subarray(headEnd) }
-  return { ...rest, answer }
+  return { answer, ...rest }
 }
 
 /** @throws Error where `sealBytes` did not make the bytes under this secret and name. */

@@ -8,7 +8,6 @@ import { endedCall, outcomeOf, takenOver } from './call-outcome.js'
 import { type Call, newCall } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { closeCall, release } from './close-call.js'
-
 import { admit } from './effects/admit.js'
 import { count } from './effects/count.js'
 import { coverByBalance } from './effects/cover-by-balance.js'

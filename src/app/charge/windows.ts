@@ -87,8 +87,8 @@ export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
     call.window.callsLeft = 0
     return 'uncovered'
   }
+  call.window.used = { id, isCounted: taken.callsLeft !== undefined }
   if (taken.callsLeft === undefined) return 'covered'
-  call.window.takenFrom = id
   call.window.callsLeft = taken.callsLeft
   return 'covered'
 
@@ -106,8 +106,9 @@ export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
 /** Sends without waiting, as a completion: after the work is done, a store's error never withholds the answer. */
 export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight): void {
   const { id: token } = call
-  const { takenFrom: id } = call.window
-  if (id === undefined) return
+  const { used } = call.window
+  if (!used?.isCounted) return
+  const { id } = used
   const count = async () => deps.subscriptions.use!(id, token)
   inFlight.enter()
   count()
@@ -118,13 +119,12 @@ export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight
     .finally(inFlight.leave)
 }
 
-/**
- * Waits for the store. A caller that hears of a failure may call again at once, and may need this very call.
- */
+/** Waits for the store. A caller that hears of a failure may call again at once, and may need this very call. */
 export async function giveBackWindowCall(deps: ChargeDeps, call: Call): Promise<void> {
   const { id: token } = call
-  const { takenFrom: id } = call.window
-  if (id === undefined) return
+  const { used } = call.window
+  if (!used?.isCounted) return
+  const { id } = used
   try {
     call.window.callsLeft = (await deps.subscriptions.giveBack!(id, token)) ?? undefined
   } catch (cause) {

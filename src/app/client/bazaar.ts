@@ -111,23 +111,19 @@ export async function listWholeBazaar(options: WholeBazaarOptions = {}): Promise
     const news = addNew(found, page.resources)
     emptyHanded = page.resources.length === 0 ? emptyHanded + 1 : 0
     bytes += read.bytes
-    if (found.size > ENTRIES_MAX || bytes > BYTES_MAX) {
+    if (found.size > ENTRIES_MAX || bytes > BYTES_MAX)
       return stopped(`the index is larger than ${ENTRIES_MAX} entries or ${BYTES_MAX / 2 ** 20} MiB`)
-    }
     const next = nextStart(start, page)
     if (next === undefined) return { ok: true, resources: [...found.values()], complete: true }
     // Entries move while an index is read, so a page may repeat some of them. A page of nothing new leads nowhere.
     if (page.resources.length > 0 && news === 0) return stopped(`page ${pages} repeats what came before it`)
-    if (emptyHanded >= UNREADABLE_PAGES_MAX) {
+    if (emptyHanded >= UNREADABLE_PAGES_MAX)
       return stopped(`${emptyHanded} pages in a row have no entry that can be read`)
-    }
-    if (next.cursor !== undefined && cursors.has(next.cursor)) {
+    if (next.cursor !== undefined && cursors.has(next.cursor))
       return stopped(`page ${pages} leads back to a page that was read`)
-    }
     if (next.cursor !== undefined) cursors.add(next.cursor)
-    if (wakefulClock.monotonic() - begunMs > ALL_PAGES_MS) {
+    if (wakefulClock.monotonic() - begunMs > ALL_PAGES_MS)
       return stopped(`it was not at its end after ${ALL_PAGES_MS / 1_000} seconds`)
-    }
     start = next
   }
   return stopped(`the index has more than ${PAGES_MAX} pages`)

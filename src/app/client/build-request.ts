@@ -35,7 +35,6 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array
   readonly signal?: AbortSignal
   readonly finishPaid?: boolean
-  /** Base units. */
   readonly maxPrice?: bigint
   /** `maxPrice` replaces the client's own: the caller named what it pays. */
   readonly isOwnLimit?: true
@@ -52,16 +51,14 @@ const OPTIONS = {
   idleTimeoutMs: asGiven<number | undefined>(),
 } satisfies Record<keyof CallOptions | 'idleTimeoutMs', Option<unknown>>
 
-/** @throws SvcError `invalid_url`, `invalid_request`, `invalid_options`, `invalid_price` */
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
   const given = readOptions(options, OPTIONS)
   const { method = 'POST', signal, finishPaid, maxPrice } = given
   const target = urlOf(url)
   const headers = headersOf(given)
   const content = bodyOf(body, headers.get('content-type'))
-  if (content !== undefined && (method === 'GET' || method === 'HEAD')) {
+  if (content !== undefined && (method === 'GET' || method === 'HEAD'))
     throw new SdkError(`A ${method} has no body: put its input into the query`, 'invalid_request')
-  }
   if (content !== undefined && !headers.has('content-type'))
     headers.set('content-type', typeof content === 'string' ? 'application/json' : 'application/octet-stream')
   return {

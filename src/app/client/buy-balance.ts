@@ -1,7 +1,4 @@
-/**
- * Buys a balance. One purchase is under way at an agent at a time, over all processes that share the ledger. Its payment is in the ledger
- * before it is sent: when its answer was lost, or its process ended, the next purchase sends the same payment again.
- */
+/** One purchase at an agent at a time, over all processes of a ledger. Its payment is in the ledger before it is sent. */
 import { BALANCE_ENDPOINT, BALANCE_KEY_HEADER } from '../../domain/balance-terms.js'
 import { SdkError, SvcError, shown } from '../../domain/errors.js'
 import { formatUsd, parseBaseUnits } from '../../domain/money.js'
@@ -13,17 +10,19 @@ import { type CallOptions, type HttpRequest, requestOf } from './build-request.j
 import { noSigner, notABalance } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { type Buying, balanceShown, type HeldBalance } from './held-balances.js'
-import { dataOf } from './http-exchange.js'
+import { causeOf, dataOf } from './http-exchange.js'
 import { type PaymentSlot, purchase, type ReadyPayment } from './purchase.js'
 import { challengeOf, isQuote, payableEntry } from './read-quote.js'
 import { type Outcome, type TopUpResult, toldOf, type Warning } from './result-types.js'
 import { askBriefly, deliver, pause, succeeded } from './send-with-retries.js'
 import { isKey } from './sold-window.js'
 
-/** Longer than a purchase takes. One that takes longer is not sent twice: its payment is the same. */
+/** Longer than a purchase takes. After it another process may finish a slow one, with the same payment. */
 const LEASE_MS = 60_000
-/** As long as sellers on `@svc/sdk` keep an answer for its payment. */
-const KEPT_MS = 600_000
+/** As long as sellers on `@svc/sdk` keep an answer that nobody has had. */
+const KEPT_MS = 3_600_000
+/** As long as they keep one that was sent: a seller that refuses later has none. */
+const SENT_KEPT_MS = 600_000
 const POLL_MS = 250
 const SKEW_MAX_MS = 3_600_000
 
@@ -71,7 +70,6 @@ export async function buyBalance(
   }
 }
 
-/** Buys, or goes on with the payment of a purchase whose end is not known. */
 async function finished(
   agent: URL,
   buying: Buying,
@@ -106,21 +104,27 @@ async function finished(
       deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
     })
     const { held, warnings } = sold(agent, units, outcome, slot.payment!)
-    await balances.change(agent.href, account => ({
+    const added = balances.change(agent.href, account => ({
       balances: [...account.balances.filter(({ key }) => key !== held.key), held],
       buying: account.buying?.token === buying.token ? undefined : account.buying,
     }))
+    await added.catch(cause => {
+      throw notKept(agent.origin, slot.payment!, cause)
+    })
     return { ...toldOf({ ...outcome, warnings }), ...balanceShown(agent.href, held) }
   } catch (error) {
-    const { code, detail } = error instanceof SvcError ? error : { code: '', detail: {} }
-    const { charged = 'no' }: Record<string, unknown> = isRecord(detail) ? detail : {}
+    const { code, detail, status = 0 } = error instanceof SvcError ? error : { code: '', detail: {} }
+    const { charged = slot.payment ? 'maybe' : 'no' }: Record<string, unknown> = isRecord(detail)
+      ? detail
+      : {}
+    const isGone = status === 409 && buying.begunMs + SENT_KEPT_MS < clock.now()
     // A ledger that is down keeps the purchase as it is: its time ends by itself.
-    await note(charged === 'no' || code === 'not_a_balance' ? undefined : { untilMs: 0 }).catch(() => {})
+    const isOver = charged === 'no' || code === 'not_a_balance' || isGone
+    await note(isOver ? undefined : { untilMs: 0 }).catch(() => {})
     throw error
   }
 }
 
-/** @throws SvcError `not_a_balance`, and as `ask` */
 async function quoted(
   request: HttpRequest,
   units: bigint,
@@ -132,10 +136,9 @@ async function quoted(
   const challenge = challengeOf(asked.reply)
   const entry = challenge && payableEntry(challenge, settings.network)
   if (entry && (isForWindow(entry) || entry.amount !== String(units))) {
-    const asks = isForWindow(entry)
-      ? 'sells a subscription window'
-      : `asks for ${formatUsd(BigInt(entry.amount))}`
-    throw notABalance(origin, `${asks} for a balance of ${formatUsd(units)}; nothing was paid`, asked.reply)
+    const [asks, wanted] = [BigInt(entry.amount), units].map(formatUsd)
+    const did = `asks for ${asks}, and not for a balance of ${wanted}; nothing was paid`
+    throw notABalance(origin, did, asked.reply)
   }
   return challenge
 }
@@ -168,14 +171,16 @@ function sold(
   }
 }
 
+function notKept(origin: string, { signed, selected }: ReadyPayment, cause: unknown): SvcError {
+  const message = `The balance of ${origin} was bought, and the ledger did not keep it (${causeOf(cause)}); topUp again asks for it, and pays nothing`
+  const { txId, lastValid } = signed
+  const detail = { txId, amount: selected.accepted.amount, lastValid: Number(lastValid), charged: 'yes' }
+  return new SdkError(message, 'reservation_lost', undefined, detail)
+}
+
 function written({ key, selected, begun, signed }: ReadyPayment): Record<string, unknown> {
-  const { payload, txId, firstValid, lastValid } = signed
-  return {
-    key,
-    selected,
-    begun,
-    signed: { payload, txId, firstValid: `${firstValid}`, lastValid: `${lastValid}` },
-  }
+  const rounds = { firstValid: `${signed.firstValid}`, lastValid: `${signed.lastValid}` }
+  return { key, selected, begun, signed: { ...signed, ...rounds } }
 }
 
 /** Its reservation stays as the ledger has it: only the chain ends that. */

@@ -28,10 +28,7 @@ export type CallOutcome<T = unknown> =
 
 const CONCURRENCY = 8
 
-/**
- * @throws SvcError `invalid_options`. A call's own failure is an outcome, and stops no other: so is an item that is no request, and
- * an iterable that throws, which is the last outcome.
- */
+/** A call's own failure is an outcome and stops no other, as is an item that is no request, or an iterable that throws. */
 export async function manyCalls<T>(
   requests: Iterable<CallRequest>,
   options: ManyOptions,
@@ -39,19 +36,16 @@ export async function manyCalls<T>(
 ): Promise<CallOutcome<T>[]> {
   refuseUnknown(options, ['concurrency', 'signal'])
   const { concurrency = CONCURRENCY, signal } = options
-  if (!Number.isInteger(concurrency) || concurrency < 1) {
+  if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new SdkError('callMany: concurrency is a whole number from 1', 'invalid_options')
-  }
-  if (typeof (requests as Partial<Iterable<CallRequest>> | undefined)?.[Symbol.iterator] !== 'function') {
+  if (typeof (requests as Partial<Iterable<CallRequest>> | undefined)?.[Symbol.iterator] !== 'function')
     throw new SdkError('callMany: requests is an iterable', 'invalid_options')
-  }
   const queue = entriesOf(requests)
   const outcomes: CallOutcome<T>[] = []
   const made = async (next: () => CallRequest) => {
     const request: unknown = next()
-    if (!isRecord(request)) {
+    if (!isRecord(request))
       throw new SdkError(`callMany: a request is {url, body?}, not ${shown(request)}`, 'invalid_request')
-    }
     const { signal: own, ...given } = request as unknown as CallRequest
     return call({ ...given, signal: eitherSignal(own, signal) })
   }
@@ -62,7 +56,6 @@ export async function manyCalls<T>(
   return outcomes
 }
 
-/** Fires when either signal does. */
 function eitherSignal(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal | undefined {
   return one && other ? AbortSignal.any([one, other]) : (one ?? other)
 }

@@ -14,20 +14,17 @@ import { isReplay } from './charge-evidence.js'
 import { balanceInDoubt, callFailed } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import type { HeldBalance } from './held-balances.js'
-import { type HttpReply, isSuccess } from './http-exchange.js'
+import { errorCodeOf, type HttpReply, isSuccess } from './http-exchange.js'
 import type { Asking } from './purchase.js'
 import { type BalanceOffer, challengeOf, isQuote } from './read-quote.js'
-import type { BalanceReceipt, Outcome, Warning } from './result-types.js'
-import type { UnpaidReply } from './send-with-retries.js'
+import type { BalanceReceipt, Outcome, StreamCost, Warning } from './result-types.js'
+import { ONCE, pause, type UnpaidReply } from './send-with-retries.js'
 
-export interface OnBalance {
-  /** The answer of the call; `undefined` where no balance pays for it. */
-  answer(challenge?: PaymentRequired): Promise<Outcome | undefined>
-  readonly warnings: readonly Warning[]
-}
-
-const REREAD_MS = 5_000
-const DOUBTS_MAX = 1_000
+const GONE = { message: 'The balance of an earlier call is gone', code: 'balance_gone' }
+export const REREAD_MS = 5_000
+const COST_POLL_MS = 100
+/** A call has its answer by then, and waits no longer. */
+const COST_MS = 10_000
 
 /** Made once a call: it knows what the call has tried, and tops up once at most. */
 export function onBalance(
@@ -35,17 +32,19 @@ export function onBalance(
   options: CallOptions,
   settings: Settings,
   { ask: send, accept, slot = {} }: Asking,
-): OnBalance {
-  const { balances, limits, topUp } = settings
+) {
+  const { balances, clock, limits, topUp } = settings
   const { signal, finishPaid } = request
   const { origin } = request.url
   const given = request.headers[IDEMPOTENCY_KEY_HEADER] ?? slot.idempotencyKey
   const idempotencyKey = given ?? randomId(settings.random)
-  const doubted = balances.doubts.get(idempotencyKey)
+  const doubt = balances.doubtOf(request.url, idempotencyKey)
+  const doubted = doubt?.key
   const tried = new Set<string>()
-  const repriced = new Set<string>()
   const warnings: Warning[] = []
   let hasToppedUp = false
+  let isRepriced = false
+  let hasAskedAll = false
 
   /** With a given key, the seller may have the answer of an earlier call, also on a balance that is used up. */
   const usable = (agent: string, most: bigint) =>
@@ -80,26 +79,25 @@ export function onBalance(
     return usable(agent, most)[0]
   }
 
-  async function sendOn(key: string, most: bigint): Promise<UnpaidReply> {
+  const on = (key: string, most: bigint, ending: AbortSignal | undefined): HttpRequest => {
+    const named = { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey, [BALANCE_KEY_HEADER]: key }
+    const headers = { ...request.headers, ...named, [MAX_CHARGE_HEADER]: String(most) }
+    return { ...request, headers, signal: ending }
+  }
+
+  async function sendOn(key: string, offer: BalanceOffer, most: bigint): Promise<UnpaidReply> {
     if (signal?.aborted) throw new SdkError(`The call to ${origin} was aborted; nothing was taken`, 'aborted')
-    const headers = {
-      ...request.headers,
-      [IDEMPOTENCY_KEY_HEADER]: idempotencyKey,
-      [BALANCE_KEY_HEADER]: key,
-      [MAX_CHARGE_HEADER]: String(most),
-    }
     const ending = finishPaid ? undefined : signal
     try {
-      const asked = await send(settings, { ...request, headers, signal: ending }, options, settings.timeoutMs)
+      const asked = await send(settings, on(key, most, ending), options, settings.timeoutMs)
       if ((asked.everLost || doubted !== undefined) && !isSuccess(asked.reply))
         throw callFailed(origin, asked.reply)
-      balances.doubts.delete(idempotencyKey)
+      balances.doubt(request.url, idempotencyKey)
       slot.idempotencyKey = undefined
       return asked
     } catch (error) {
       if (!(error instanceof SvcError)) throw error
-      balances.doubts.set(idempotencyKey, key)
-      if (balances.doubts.size > DOUBTS_MAX) balances.doubts.delete(balances.doubts.keys().next().value!)
+      balances.doubt(request.url, idempotencyKey, { key, offer })
       slot.idempotencyKey = idempotencyKey
       throw balanceInDoubt(error, idempotencyKey)
     }
@@ -109,46 +107,74 @@ export function onBalance(
     const accepted = accept(asked)
     const { balance, taken } = toldIn(asked.reply)
     const isBroken = taken > most && !(given !== undefined && isReplay(asked.reply))
+    const { left } = balance
     if (isSuccess(asked.reply))
-      balances.heard(agent, key, {
-        served: true,
-        ...(balance.left !== undefined && { left: balance.left }),
-        ...(isBroken && { broken: true }),
-      })
-    const over = `${origin} says that it took ${formatUsd(taken)} from the balance, and the call allowed ${formatUsd(most)}`
+      balances.heard(agent, key, { served: true, ...(left && { left }), ...(isBroken && { broken: true }) })
+    const over = `${origin} took ${formatUsd(taken)} from the balance, and the call allowed ${formatUsd(most)}`
     if (isBroken) warnings.push({ code: 'charged_above_max', message: over })
     if (balance.receipt && balance.receipt.charged !== balance.charged)
-      warnings.push({ code: 'balance_mismatch', message: `The receipt of ${origin} names another charge` })
-    return { ...accepted, balance, idempotencyKey, warnings }
+      warnings.push({ code: 'balance_mismatch', message: `The receipt names another charge` })
+    const isStream = isSuccess(asked.reply) && balance.charged === undefined
+    return { ...accepted, balance, idempotencyKey, warnings, ...(isStream && { cost }) }
+
+    /** Asks for the kept answer of a stream. Under a limit of nothing no handler runs: a call that cost nothing is quoted. */
+    async function cost(): Promise<StreamCost> {
+      const endMs = clock.monotonic() + Math.min(settings.timeoutMs, COST_MS)
+      for (;;) {
+        const restMs = endMs - clock.monotonic()
+        const { reply } = await send({ ...settings, retry: ONCE }, on(key, 0n, undefined), options, restMs)
+        await reply.body?.cancel()
+        const { charged } = isQuote(reply) ? { charged: '0' } : toldIn(reply).balance
+        if (charged !== undefined) {
+          const rest = BigInt(left ?? 0) - BigInt(charged)
+          const told = left && { left: String(rest > 0n ? rest : 0n) }
+          balances.heard(agent, key, BigInt(charged) > most ? { broken: true } : { ...told })
+          return { charged, ...told }
+        }
+        const isCounting = errorCodeOf(reply) === 'idempotency_in_progress' && restMs > COST_POLL_MS
+        if (!isCounting) throw callFailed(origin, reply)
+        await pause(clock, COST_POLL_MS, undefined, '')
+      }
+    }
+  }
+
+  /** A key that was given may have its answer on any balance. Under a limit of nothing none runs the call again. */
+  async function keptAnswer(offer: BalanceOffer, most: bigint): Promise<Outcome | undefined> {
+    if (given === undefined || doubted !== undefined || hasAskedAll) return undefined
+    hasAskedAll = true
+    await balances.read(REREAD_MS)
+    const all = balances.of(offer.agent)
+    for (const { key } of all.length > 1 || all[0]?.broken ? all : []) {
+      const asked = await sendOn(key, offer, 0n)
+      if (!isQuote(asked.reply)) return served(offer.agent, key, most, asked)
+    }
+    return undefined
   }
 
   async function answer(challenge?: PaymentRequired): Promise<Outcome | undefined> {
-    let offer: BalanceOffer | undefined = challenge
-      ? balances.quoted(request.url, challenge)
-      : balances.offerAt(request.url)
+    let offer = challenge ? balances.quoted(request.url, challenge) : balances.offerAt(request.url)
+    // What was paid for by itself is asked for by a payment, and what a balance paid for on that balance, whatever is offered now.
+    if (slot.payment || (doubt && !doubt.key)) return undefined
+    offer = doubt?.offer ?? offer
     while (offer) {
-      const { agent, amount, only } = offer
-      const limit = [limits.maxPrice, request.maxPrice].reduce((a, b) =>
-        a === undefined || (b ?? a) < a ? b : a,
-      )
-      // What an endpoint that takes nothing else would cost is not quoted.
-      const most = only && limit !== undefined && limit < amount ? limit : amount
-      if (limit !== undefined && most > limit) return undefined
+      const { agent, accepted } = offer
+      const most = BigInt(accepted.amount)
+      if (limits.aboveMaxPrice(accepted, request)) return undefined
+      if (given !== undefined && !doubt && (await balances.isAlone(agent, request.url, given)))
+        return undefined
+      const kept = await keptAnswer(offer, most)
+      if (kept) return kept
       const held = await pick(agent, most)
-      if (!held && doubted !== undefined)
-        throw balanceInDoubt(
-          new SdkError(`The balance of an earlier call is gone`, 'balance_gone'),
-          idempotencyKey,
-        )
+      if (!held && doubted !== undefined) throw balanceInDoubt(GONE, idempotencyKey)
       if (!held) return undefined
-      const asked = await sendOn(held.key, most)
+      const asked = await sendOn(held.key, offer, most)
       if (!isQuote(asked.reply)) return served(agent, held.key, most, asked)
       offer = balances.quoted(request.url, challengeOf(asked.reply))
-      if (offer && !offer.only && offer.amount > most && !repriced.has(held.key)) {
-        repriced.add(held.key)
+      if (offer && BigInt(offer.accepted.amount) > most && !isRepriced) {
+        isRepriced = true
       } else {
         tried.add(held.key)
-        balances.short(held.key)
+        balances.short(held.key, toldIn(asked.reply).balance.left !== undefined)
       }
     }
     return undefined
@@ -161,9 +187,10 @@ const ID = /^[\w-]{1,128}$/
 
 /** What the seller says of a call on a balance. What cannot be read is left out. */
 function toldIn({ headers }: HttpReply) {
-  const units = (name: string) => parseBaseUnits(headers.get(name))
-  const [charged, reserved, left] = ['x-svc-charged', 'x-svc-reserved', 'x-svc-balance'].map(units)
-  const taken = [charged ?? 0n, reserved ?? 0n].reduce((a, b) => (a > b ? a : b))
+  const [charged, reserved = 0n, left] = ['charged', 'reserved', 'balance'].map(name =>
+    parseBaseUnits(headers.get(`x-svc-${name}`)),
+  )
+  const taken = charged !== undefined && charged > reserved ? charged : reserved
   const receipt = receiptIn(headers.get('x-svc-receipt'))
   return {
     taken,
@@ -178,7 +205,7 @@ function toldIn({ headers }: HttpReply) {
 function receiptIn(header: string | null): BalanceReceipt | undefined {
   const { balance, call, ...units } = (header !== null && decodeAnswerHeader(header)) || {}
   const [charged, left] = [units.charged, units.left].map(value => parseBaseUnits(String(value)))
-  if (![balance, call].every(id => typeof id === 'string' && ID.test(id))) return undefined
-  if (charged === undefined || left === undefined) return undefined
+  const isNamed = [balance, call].every(id => typeof id === 'string' && ID.test(id))
+  if (!isNamed || charged === undefined || left === undefined) return undefined
   return { balance: String(balance), call: String(call), charged: String(charged), left: String(left) }
 }

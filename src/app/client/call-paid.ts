@@ -1,11 +1,12 @@
 /** One call, paid where it asks to be paid. `call` and `stream` differ only in what they do with the answer's body. */
 import { SvcError } from '../../domain/errors.js'
+import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { usdNumber } from '../../domain/money.js'
 import { isForWindow } from '../../domain/quote-for-display.js'
-import type { PaymentRequired, PaymentRequirements } from '../../domain/x402.js'
-import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
+import { isRecord, type PaymentRequired, type PaymentRequirements } from '../../domain/x402.js'
+import { unlessAborted } from '../../ports/clock.js'
 import type { CallOptions, HttpRequest, RequestOptions } from './build-request.js'
-import { onBalance } from './call-on-balance.js'
+import { onBalance, REREAD_MS } from './call-on-balance.js'
 import {
   needsBalance,
   noSigner,
@@ -16,14 +17,14 @@ import {
 } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { isSoldByTheCall } from './fetch-manifest.js'
-import type { HttpReply } from './http-exchange.js'
+import type { HeldBalance } from './held-balances.js'
 import { type Asking, fewerCalls, purchase } from './purchase.js'
 import {
+  type BalanceOffer,
   challengeOf,
   isQuote,
   payableEntry,
   resourceIn,
-  type SelectedRequirements,
   selectRequirements,
   unfitRequest,
   type Wanted,
@@ -43,7 +44,8 @@ export async function callPaid(
   const { keys } = settings
   const tried = new Set<string>()
   let refused: ActiveSubscription | undefined
-  let key = keys.keyFor(request)
+  const isResent = asking.slot?.payment !== undefined
+  let key = isResent ? undefined : keys.keyFor(request)
   const fromBalance = onBalance(request, options, settings, asking)
   const served = key === undefined ? await fromBalance.answer() : undefined
   if (served) return served
@@ -56,17 +58,19 @@ export async function callPaid(
     const resource = resourceIn(challenge)
     refused = verdict.refused ?? refused
     if (key !== undefined) tried.add(key)
-    const other = keys.purchaseOf(request.url, resource)
+    const other = isResent ? undefined : keys.purchaseOf(request.url, resource)
     if (other) await ended(other, request)
     // Another call may have bought a window since this one asked, and the quote may be for another window than the key.
-    const newest = keys.keyFor(request, resource)
+    const newest = isResent ? undefined : keys.keyFor(request, resource)
     if (other || (newest !== undefined && !tried.has(newest))) {
       key = newest
       continue
     }
     const taken = key === undefined ? await fromBalance.answer(challenge) : undefined
     if (taken) return taken
-    if (settings.balances.offerAt(request.url)?.only) throw needsBalance(request.url.origin, challenge)
+    const offer = settings.balances.offerAt(request.url)
+    if (offer?.only)
+      throw settings.limits.aboveMaxPrice(offer.accepted, request) ?? needsBalance(offer, challenge)
     if (refused) throw subscriptionRefused(request.url.origin, refused, challenge, verdict.fewer)
     const isWindow = key !== undefined || isForWindow(challenge && payableEntry(challenge, settings.network))
     const { method } = asked.request
@@ -94,22 +98,16 @@ async function askWith(
   return { asked, verdict: settings.keys.answered(request.url, key, asked) }
 }
 
-/**
- * Buys a window, unless another call is buying one: then it is a call with that one's key.
- *
- * @throws SvcError `not_a_subscription`, and as `callPaid`
- */
+/** Buys a window, unless another call is buying one: then it is a call with that one's key. */
 export async function buyWindow(
   request: HttpRequest,
   options: CallOptions,
   settings: Settings,
 ): Promise<Outcome & { readonly subscription: ActiveSubscription }> {
-  const { origin } = request.url
-  if (!settings.signer) throw noSigner(origin)
+  if (!settings.signer) throw noSigner(request.url.origin)
   const outcome = await boughtWindow(request, options, settings)
-  const { subscription } = outcome
-  if (!subscription) throw notASubscription(origin, outcome)
-  return { ...outcome, subscription }
+  if (!outcome.subscription) throw notASubscription(request.url.origin, outcome)
+  return { ...outcome, subscription: outcome.subscription }
 }
 
 async function boughtWindow(
@@ -144,23 +142,32 @@ function ended(other: Promise<unknown>, { url, signal }: HttpRequest): Promise<u
   return unlessAborted(other, signal, `The call to ${url.origin} was aborted; nothing was paid`)
 }
 
-/** Pays the quote that was answered, and keeps the key of a window that it buys. */
 async function buy(
   request: HttpRequest,
   challenge: PaymentRequired | undefined,
   settings: Settings,
-  { slot }: Asking,
+  { slot = {} }: Asking,
   wanted: Wanted = 'call',
 ): Promise<Outcome> {
-  const { signer } = settings
+  const { balances, signer } = settings
   if (!signer) throw noSigner(request.url.origin, challenge)
-  return purchase(request, challenge, {
-    ...settings,
-    signer,
-    wanted,
-    slot,
-    deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
-  })
+  const given = request.headers[IDEMPOTENCY_KEY_HEADER]
+  if (given !== undefined) await balances.setAlone(request.url, given, true)
+  let isOver = given === undefined
+  try {
+    return await purchase(request, challenge, {
+      ...settings,
+      signer,
+      wanted,
+      slot,
+      deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
+    })
+  } catch (error) {
+    isOver = error instanceof SvcError && isRecord(error.detail) && error.detail.charged === 'no'
+    throw error
+  } finally {
+    if (slot.payment) await balances.endAlone(request.url, slot.payment.key, isOver, given !== undefined)
+  }
 }
 
 export async function quoteCall(
@@ -178,13 +185,15 @@ export async function quoteCall(
 /** What a call would cost, and whether it would be paid. */
 export interface Estimate {
   /**
-   * What would be paid, in USD: 0 where nothing would be; `null` where the quote offers no way for this client to pay.
+   * What the call would cost, in USD: 0 where nothing would be paid; `null` where the quote offers no way for this client to pay.
    */
   readonly usd: number | null
   /** The entry of the quote that would be paid. */
   readonly accepted?: PaymentRequirements
   /** A held subscription key covers the call. Where the URL alone does not show it, the quote was asked for. */
   readonly covered?: true
+  /** A balance pays, and `usd` is the most that the call takes from it. Where too little is left, `topUp` buys again first. */
+  readonly onBalance?: true
   /** What `call` would throw instead of paying, by the quote and the limits as they stand; absent where it would pay. */
   readonly refusal?: SvcError
 }
@@ -202,26 +211,35 @@ export async function estimateCall(
     succeeded(asked)
     return { usd: 0 }
   }
-  const sold = resourceIn(challengeOf(asked.reply))
+  const challenge = challengeOf(asked.reply)
+  const sold = resourceIn(challenge)
   if (sold !== undefined && keys.covers(request.url, sold)) return { usd: 0, covered: true }
-  return estimateOf(asked.request, asked.reply, settings)
+  return estimateOf(asked.request, challenge, settings)
 }
 
 export async function estimateOf(
   asked: HttpRequest,
-  quoted: HttpReply,
-  settings: Pick<Settings, 'network' | 'strictResource'> & {
-    readonly limits: Pick<Settings['limits'], 'refusalOf'>
-  },
+  challenge: PaymentRequired | undefined,
+  settings: Settings,
 ): Promise<Estimate> {
-  let selected: SelectedRequirements
+  const { balances, limits } = settings
+  let offer: BalanceOffer | undefined
+  let accepted: PaymentRequirements
   try {
-    selected = selectRequirements(asked.url, challengeOf(quoted), settings)
+    offer = balances.quoted(asked.url, challenge)
+    accepted = offer?.accepted ?? selectRequirements(asked.url, challenge, settings).accepted
   } catch (error) {
     if (error instanceof SvcError) return { usd: null, refusal: error }
     throw error
   }
-  const { accepted, challenge } = selected
-  const refusal = unfitRequest(asked, challenge) ?? (await settings.limits.refusalOf(accepted, asked))
-  return { usd: usdNumber(BigInt(accepted.amount)), accepted, ...(refusal && { refusal }) }
+  const estimate = { usd: usdNumber(BigInt(accepted.amount)), accepted }
+  if (offer) await balances.read(REREAD_MS)
+  const pays = ({ left, broken }: HeldBalance) =>
+    !broken && (settings.topUp !== undefined || BigInt(left) >= BigInt(accepted.amount))
+  if (offer && !limits.aboveMaxPrice(accepted, asked) && balances.of(offer.agent).some(pays))
+    return { ...estimate, onBalance: true }
+  const refusal = offer?.only
+    ? (limits.aboveMaxPrice(accepted, asked) ?? needsBalance(offer, challenge))
+    : (unfitRequest(asked, challenge!) ?? (await limits.refusalOf(accepted, asked)))
+  return { ...estimate, ...(refusal && { refusal }) }
 }

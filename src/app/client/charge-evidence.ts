@@ -1,7 +1,4 @@
-/**
- * Whether a payment was charged, as far as the seller's last answer shows. What was signed is the fact; the receipt and
- * every error code are claims of the seller.
- */
+/** What was signed is the fact; the receipt and every error code are claims of the seller. */
 import { usdNumber } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import {
@@ -21,7 +18,7 @@ export interface Charged {
   readonly amount: string
   /** The last round in which the payment can land. */
   readonly lastValid: number
-  /** `no` is the seller's claim, and the chain was asked once. Each counts against the daily cap until the chain proves a no. */
+  /** `no` is the seller's claim; the chain was asked once. All three count against the daily cap until the chain proves a no. */
   readonly charged: 'no' | 'maybe' | 'yes'
   /** The key of the call, where the seller says that it keeps keys: a call with it may get the answer that was lost. */
   readonly idempotencyKey?: string
@@ -36,7 +33,7 @@ const MONEY_CODES: ReadonlySet<string | undefined> = new Set([
   'payment_in_use',
   'answer_not_written',
 ])
-// `payment_spent` is none of them: a payment that never landed gets it too, once it can land no more. The chain is asked.
+// Not `payment_spent`: a payment that never landed gets it too, once it can land no more. The chain is asked.
 const CHARGED_CODES: ReadonlySet<string | undefined> = new Set(['answer_not_written', 'answer_not_kept'])
 
 /**
@@ -54,7 +51,7 @@ export function chargedBy(
   if (isSuccess(reply)) return mayReplay && isReplay(reply) ? chargedByReplay(reply, signed, everLost) : 'yes'
   const code = errorCodeOf(reply)
   if (CHARGED_CODES.has(code) && namesPayment(reply, signed.txId)) return 'yes'
-  // The same code about no payment, or about another one, does not say "not charged" either.
+  // Without our payment's id the code is no evidence, not even of "not charged".
   if (MONEY_CODES.has(code)) return 'maybe'
   // x402 servers settle what is below 400: a redirect without a receipt may have been paid for.
   if (reply.status < 400) return 'maybe'
@@ -93,7 +90,6 @@ export type SellerReceipt = { readonly success?: boolean; readonly txId?: string
   readonly [Text in (typeof RECEIPT_TEXTS)[number]]?: string
 }
 
-/** `undefined` where there is no receipt, or none that can be read. */
 export function receiptOf(headers: Headers): SellerReceipt | undefined {
   const header = headers.get(PAYMENT_RESPONSE_HEADER) ?? headers.get(`X-${PAYMENT_RESPONSE_HEADER}`)
   const value = header === null ? undefined : decodeAnswerHeader(header)
@@ -113,7 +109,6 @@ export function paymentOf(
   return { txId, amount, usd: usdNumber(BigInt(amount)), asset }
 }
 
-/** The payment that a replay says it was sold by. */
 export function earlierPayment({ headers }: HttpReply): CallPayment | undefined {
   const { txId, amount, asset } = receiptOf(headers) ?? {}
   if (amount !== undefined && asset !== undefined && /^\d{1,20}$/.test(amount))
@@ -154,9 +149,8 @@ export function contradictions(
   const found = pairs
     .filter(([, said, signedValue]) => said !== undefined && said !== signedValue)
     .map(([name, said, signedValue]) => `${name} ${said} instead of ${signedValue}`)
-  if (receipt.network !== undefined && !isIdOf(network, receipt.network)) {
+  if (receipt.network !== undefined && !isIdOf(network, receipt.network))
     found.push(`network ${receipt.network} instead of ${accepted.network}`)
-  }
   if (receipt.success === false) found.push('no success')
   return found
 }

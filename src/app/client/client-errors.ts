@@ -1,5 +1,6 @@
 /** The client's exceptions. Each says what happened to the money, because readers ask that first. */
 import { SdkError, type SvcError } from '../../domain/errors.js'
+import { formatUsd } from '../../domain/money.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
 import {
@@ -10,7 +11,7 @@ import {
   type HttpReply,
   shortened,
 } from './http-exchange.js'
-import { challengeOf } from './read-quote.js'
+import { agentAt, type BalanceOffer, challengeOf } from './read-quote.js'
 import type { ActiveSubscription, CallPayment, Outcome } from './result-types.js'
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
@@ -32,7 +33,11 @@ export function networkError(origin: string, cause: string | undefined, payment?
 export function callFailed(origin: string, reply: HttpReply, payment?: Charged): SvcError {
   const { status, location } = reply
   const reason = reasonOf(reply)
-  const parts = [`${origin} answered ${status}`, reason && `: ${reason}`, payment && `; ${fate(payment)}`]
+  const parts = [
+    `${origin} answered ${status}`,
+    reason && `: ${reason.replace(/\.$/, '')}`,
+    payment && `; ${fate(payment)}`,
+  ]
   return new SdkError(parts.filter(Boolean).join(''), 'call_failed', status, {
     status,
     body: errorBodyOf(reply),
@@ -70,7 +75,7 @@ export function notABalance(origin: string, did: string, reply: HttpReply, payme
 
 /** Only the same key asks for the same call: a payment, or another balance, would pay for it twice. */
 export function balanceInDoubt(
-  { message, code, status, detail }: SvcError,
+  { message, code, status, detail }: Pick<SvcError, 'message' | 'code'> & Partial<SvcError>,
   idempotencyKey: string,
 ): SvcError {
   const what = `${message}; the balance may have been charged: ask again with the same idempotency key, and do not pay instead`
@@ -78,9 +83,11 @@ export function balanceInDoubt(
   return new SdkError(what, code, status, { ...known, charged: 'maybe', idempotencyKey })
 }
 
-export function needsBalance(origin: string, requirements: PaymentRequired | undefined): SvcError {
-  const message = `${origin} takes nothing but a balance for this call: buy one with topUp; nothing was paid`
-  return new SdkError(message, 'balance_required', 402, requirements)
+export function needsBalance({ agent, accepted, only }: BalanceOffer, challenge?: PaymentRequired): SvcError {
+  const [price, least] = [BigInt(accepted.amount), only!].map(formatUsd)
+  const what = `topUp('${agentAt(agent)}', …), from ${least}`
+  const message = `Only a balance pays for this call, which costs ${price}: buy one with ${what}; nothing was paid`
+  return new SdkError(message, 'balance_required', 402, challenge)
 }
 
 /** Its detail does not have the key, which anybody could use. */
@@ -99,7 +106,6 @@ export function subscriptionRefused(
   )
 }
 
-/** The seller's own words, or the code where it gives none. */
 export function reasonOf(reply: HttpReply): string | undefined {
   const said = saidBy(reply)
   return said && shortened(said)

@@ -3,7 +3,7 @@ import type { Manifest } from '../../domain/manifest.js'
 import { usdNumber, usdToBaseUnits } from '../../domain/money.js'
 import { refuseUnknown } from '../../domain/option-checks.js'
 import { priceOf } from '../../domain/quote-for-display.js'
-import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
+import { unlessAborted } from '../../ports/clock.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { balanceUrl, buyBalance, type TopUpOptions } from './buy-balance.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
@@ -114,7 +114,9 @@ export abstract class PayingClient {
     options: CallOptions = {},
   ): Promise<CallResult<T>> {
     const request = requestOf(url, body, options)
-    return resultOf(await callPaid(request, options, this.#settings))
+    const outcome = await callPaid(request, options, this.#settings)
+    const cost = await outcome.cost?.().catch(() => undefined)
+    return resultOf({ ...outcome, balance: { ...outcome.balance, ...cost } })
   }
 
   /**
@@ -184,11 +186,7 @@ export abstract class PayingClient {
     this.#settings.keys.hold(urlOf(url), { key, expiresAt })
   }
 
-  /**
-   * Forgets the key of this endpoint: the next call pays again.
-   *
-   * @throws SvcError `invalid_url`
-   */
+  /** Forgets the key of this endpoint: the next call pays again. @throws SvcError `invalid_url` */
   dropSubscription(url: string | URL): void {
     this.#settings.keys.drop(urlOf(url))
   }

@@ -10,21 +10,18 @@ import { ask, askBriefly, type DeliveryDeps, succeeded } from './send-with-retri
 
 const MANIFEST_PATH = '/.well-known/svc.json'
 
-/** The manifest's own URL, from the agent's base URL or from itself. */
 export function manifestUrl(base: URL): URL {
   const { origin, pathname } = base
   const path = pathname.replace(/\/+$/, '')
   return new URL(origin + (path.endsWith(MANIFEST_PATH) ? path : path + MANIFEST_PATH))
 }
 
-/** @throws SvcError `invalid_manifest` where a field that callers rely on is missing. */
 export function manifestOf(reply: HttpReply, url: URL): Manifest {
   const value = recordOf(reply)
   const { name, handle, network, payTo, endpoints } = value ?? {}
   const texts = [name, handle, network, payTo].every(text => typeof text === 'string')
-  if (!value || !texts || !Array.isArray(endpoints) || !endpoints.every(isEndpoint)) {
+  if (!value || !texts || !Array.isArray(endpoints) || !endpoints.every(isEndpoint))
     throw new SdkError(`${url.href} is not a manifest`, 'invalid_manifest', reply.status, value)
-  }
   return value as unknown as Manifest
 }
 
@@ -56,7 +53,7 @@ export async function isSoldByTheCall(
   challenge: PaymentRequired,
   deps: DeliveryDeps,
 ): Promise<boolean> {
-  // A seller that names the period of one entry says of the others that they buy none.
+  // Where one entry has a period, the others sell single calls.
   if ((challenge.accepts as readonly unknown[]).some(isForWindow)) return true
   const at = manifestUrl(new URL(url.origin))
   const once = { ...deps, retry: { ...deps.retry, attempts: 1 } }

@@ -1,7 +1,4 @@
-/**
- * The balances that this client takes from. They are one text of the ledger, so that the processes of a budget share them, and the purchase
- * of one. No inspection of the client shows their keys.
- */
+/** One text of the ledger, shared by the processes of a budget. No inspection of the client shows the keys. */
 import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { parseBaseUnits, usdNumber } from '../../domain/money.js'
@@ -9,7 +6,7 @@ import type { NetworkFacts } from '../../domain/network.js'
 import { isRecord, type PaymentRequired } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
-import { type BalanceOffer, balanceOffer } from './read-quote.js'
+import { agentAt, type BalanceOffer, balanceOffer } from './read-quote.js'
 import type { AgentBalance } from './result-types.js'
 import { endpointOf, isKey } from './sold-window.js'
 
@@ -38,46 +35,40 @@ export interface Buying {
 interface Account {
   readonly balances: readonly HeldBalance[]
   readonly buying?: Buying | undefined
+  /** Endpoints and keys of calls that were paid for by themselves, the newest last: no balance pays for them again. */
+  readonly alone?: readonly string[] | undefined
 }
 
-/** An agent is named by the URL at which it sells balances. */
-export interface HeldBalances {
-  /** As they were read last; first the one that ends first. */
-  of(agent: string): readonly HeldBalance[]
-  list(): AgentBalance[]
-  /** Reads the ledger, unless it was read within this time. */
-  read(maxAgeMs?: number): Promise<void>
-  /** Changes an account in one move. `next` may be asked again; where it returns nothing, nothing changes. Whether it changed. */
-  change(agent: string, next: (account: Account) => Account | undefined): Promise<boolean>
-  /** What the last quote of this endpoint offered. */
-  offerAt(url: URL): BalanceOffer | undefined
-  quoted(url: URL, challenge: PaymentRequired | undefined): BalanceOffer | undefined
-  heard(agent: string, key: string, told: Partial<HeldBalance>): void
-  /** Not asked again for a while: the seller said that it does not suffice. */
-  short(key: string): void
-  isShort(key: string): boolean
-  /** The balances of calls whose end is not known, by the calls' idempotency keys. */
-  readonly doubts: Map<string, string>
+/** A call whose answer may still be asked for: on which balance; without one, it was paid for by itself. */
+interface Doubt {
+  readonly key?: string
+  readonly offer?: BalanceOffer
 }
+
+export type HeldBalances = ReturnType<typeof heldBalances>
 
 const OFFERS_MAX = 1_000
+const DOUBTS_MAX = 1_000
 const CHANGES_MAX = 100
+const ALONE_MAX = 200
 const SHORT_MS = 10_000
 const TOLD_MS = 5_000
 const DAY_MS = 86_400_000
 
+/** An agent is named by the URL at which it sells balances. */
 export function heldBalances(
   ledger: Pick<SpendLedger, 'balances'>,
   network: NetworkFacts,
   clock: Pick<Clock, 'now' | 'monotonic'>,
-): HeldBalances {
+) {
   let read: { readonly text: string; readonly atMs: number } | undefined
   let accounts: ReadonlyMap<string, Account> = new Map()
   const offers = new Map<string, BalanceOffer>()
   /** What this process heard, and when it told the ledger. */
   const heard = new Map<string, Partial<HeldBalance> & { readonly toldMs: number }>()
   const shortUntilMs = new Map<string, number>()
-  const doubts = new Map<string, string>()
+  const unknown = new Set<string>()
+  const doubts = new Map<string, Doubt>()
   const prefix = `${network.key} `
 
   const move = async (change?: { readonly before: string; readonly after: string }) => {
@@ -88,50 +79,76 @@ export function heldBalances(
   }
   const known = (balance: HeldBalance): HeldBalance => {
     const { toldMs: _, ...told } = heard.get(balance.key) ?? { toldMs: 0 }
-    const left = [balance.left, told.left ?? balance.left].reduce((a, b) => (BigInt(a) < BigInt(b) ? a : b))
-    return { ...balance, ...told, left }
+    const isLess = told.left !== undefined && BigInt(told.left) < BigInt(balance.left)
+    return { ...balance, ...told, left: isLess ? told.left! : balance.left }
   }
   const of = (name: string) =>
     (accounts.get(name)?.balances ?? [])
       .map(known)
       .sort((a, b) => (a.expiresAtMs ?? Infinity) - (b.expiresAtMs ?? Infinity))
-  const change: HeldBalances['change'] = async (agent, next) => {
+  /** Changes an account in one move. `next` may be asked again; where it returns nothing, nothing changes. Whether it changed. */
+  const change = async (agent: string, next: (account: Account) => Account | undefined): Promise<boolean> => {
     for (let asked = 0; asked < CHANGES_MAX; asked++) {
       const before = await move()
-      const account = next(accounts.get(prefix + agent) ?? { balances: [] })
+      const known = accounts.get(prefix + agent)
+      const account = next(known ?? { balances: [] })
       if (!account) return false
-      // Not at its end: this machine's clock may be fast.
-      const isKept = ({ expiresAtMs = Infinity }: HeldBalance) => expiresAtMs + DAY_MS > clock.now()
+      // Where its seller knows it no more, too: this machine's clock may be wrong.
+      const isKept = ({ key, expiresAtMs = Infinity }: HeldBalance) =>
+        !unknown.has(key) || expiresAtMs + DAY_MS > clock.now()
       const balances = account.balances.filter(isKept)
-      const changed = new Map(accounts).set(prefix + agent, { ...account, balances })
+      const changed = new Map(accounts).set(prefix + agent, { alone: known?.alone, ...account, balances })
       const after = JSON.stringify(Object.fromEntries(changed))
       if ((await move({ before, after })) === after) return true
     }
     throw new SdkError('The ledger does not take the change of a balance', 'reservation_lost')
   }
 
+  const callOf = (url: URL, idempotencyKey: string) => `${endpointOf(url)} ${idempotencyKey}`
+  /** Without a doubt, the end of the call is known. */
+  const doubt = (url: URL, idempotencyKey: string, doubt?: Doubt): void => {
+    const name = callOf(url, idempotencyKey)
+    doubts.delete(name)
+    if (doubt) doubts.set(name, doubt)
+    if (doubts.size > DOUBTS_MAX) doubts.delete(doubts.keys().next().value!)
+  }
+  /** For the other processes, before a payment is sent: that it pays for this call; or that it was not charged. */
+  const setAlone = async (url: URL, idempotencyKey: string, isAlone: boolean): Promise<void> => {
+    const name = callOf(url, idempotencyKey)
+    const agent = offers.get(endpointOf(url))?.agent
+    if (agent === undefined) return
+    await change(agent, account => {
+      const others = (account.alone ?? []).filter(each => each !== name)
+      return { ...account, alone: [...others, ...(isAlone ? [name] : [])].slice(-ALONE_MAX) }
+    })
+  }
   return {
-    of: agent => of(prefix + agent),
-    list: () =>
+    /** As they were read last; first the one that ends first. */
+    of: (agent: string): readonly HeldBalance[] => of(prefix + agent),
+    list: (): AgentBalance[] =>
       [...accounts.keys()]
         .filter(name => name.startsWith(prefix))
         .flatMap(name => of(name).map(balance => balanceShown(name.slice(prefix.length), balance))),
-    async read(maxAgeMs = 0) {
+    /** Reads the ledger, unless it was read within this time. */
+    async read(maxAgeMs = 0): Promise<void> {
       if (!read || clock.monotonic() - read.atMs >= maxAgeMs) await move()
     },
     change,
-    offerAt: url => offers.get(endpointOf(url)),
-    quoted(url, challenge) {
+    /** What the last quote of this endpoint offered. */
+    offerAt: (url: URL): BalanceOffer | undefined => offers.get(endpointOf(url)),
+    quoted(url: URL, challenge: PaymentRequired | undefined): BalanceOffer | undefined {
       const offer = balanceOffer(url, challenge, network)
       offers.delete(endpointOf(url))
       if (offer) offers.set(endpointOf(url), offer)
       if (offers.size > OFFERS_MAX) offers.delete(offers.keys().next().value!)
       return offer
     },
-    heard(agent, key, told) {
+    heard(agent: string, key: string, told: Partial<HeldBalance>): void {
       const before = heard.get(key)
-      const isNews = before === undefined || told.broken || clock.monotonic() - before.toldMs > TOLD_MS
-      heard.set(key, { ...before, ...told, toldMs: isNews ? clock.monotonic() : before.toldMs })
+      const isLate = before === undefined || clock.monotonic() - before.toldMs > TOLD_MS
+      // What a stream has cost is asked for by itself, and the process may end with it.
+      const isNews = isLate || told.broken || !told.served
+      heard.set(key, { ...before, ...told, toldMs: isNews ? clock.monotonic() : before!.toldMs })
       // Not awaited: the ledger is told for the other processes, and the next answer tells it anew.
       if (isNews)
         change(agent, account => ({
@@ -139,16 +156,32 @@ export function heldBalances(
           balances: account.balances.map(balance => (balance.key === key ? known(balance) : balance)),
         })).catch(() => {})
     },
-    short: key => void shortUntilMs.set(key, clock.monotonic() + SHORT_MS),
-    isShort: key => clock.monotonic() < (shortUntilMs.get(key) ?? 0),
-    doubts,
+    /** Not asked again for a while: the seller said that it does not suffice, or knows it no more. */
+    short(key: string, isKnown: boolean): void {
+      shortUntilMs.set(key, clock.monotonic() + SHORT_MS)
+      if (!isKnown) unknown.add(key)
+    },
+    isShort: (key: string) => clock.monotonic() < (shortUntilMs.get(key) ?? 0),
+    /** Whether some process with this ledger has paid for the call by itself, or tries to. */
+    async isAlone(agent: string, url: URL, idempotencyKey: string): Promise<boolean> {
+      await move()
+      return accounts.get(prefix + agent)?.alone?.includes(callOf(url, idempotencyKey)) === true
+    },
+    setAlone,
+    /** A call that was paid for by itself has ended: over, or its answer may still be asked for. Never rejects: the call has its own end. */
+    async endAlone(url: URL, idempotencyKey: string, isOver: boolean, isSaid: boolean): Promise<void> {
+      doubt(url, idempotencyKey, isOver ? undefined : {})
+      if (isOver === isSaid) await setAlone(url, idempotencyKey, !isOver).catch(() => {})
+    },
+    doubtOf: (url: URL, idempotencyKey: string) => doubts.get(callOf(url, idempotencyKey)),
+    doubt,
   }
 }
 
 /** Without its key. */
 export function balanceShown(agent: string, { left, expiresAtMs }: HeldBalance): AgentBalance {
   const expiresAt = expiresAtMs === undefined ? {} : { expiresAt: expiresAtMs }
-  return { agent: agent.replace(/\/[^/]*$/, ''), left, usd: usdNumber(BigInt(left)), ...expiresAt }
+  return { agent: agentAt(agent), left, usd: usdNumber(BigInt(left)), ...expiresAt }
 }
 
 /** The text of a ledger is foreign input: what cannot be read is left out. */
@@ -156,12 +189,15 @@ function accountsIn(text: string): ReadonlyMap<string, Account> {
   const value = jsonIn(text)
   const accounts = new Map<string, Account>()
   for (const [name, account] of Object.entries(isRecord(value) ? value : {})) {
-    const { balances, buying }: Record<string, unknown> = isRecord(account) ? account : {}
-    const held = (Array.isArray(balances) ? balances : []).filter(isHeld)
-    accounts.set(name, { balances: held, ...(isBuying(buying) && { buying }) })
+    const { balances, buying, alone }: Record<string, unknown> = isRecord(account) ? account : {}
+    const held = listIn(balances).filter(isHeld)
+    const calls = listIn(alone).filter(call => typeof call === 'string')
+    accounts.set(name, { balances: held, alone: calls, ...(isBuying(buying) && { buying }) })
   }
   return accounts
 }
+
+const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
 function isHeld(value: unknown): value is HeldBalance {
   if (!isRecord(value) || !isKey(value.key) || parseBaseUnits(value.left) === undefined) return false

@@ -7,9 +7,8 @@ import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { cutText } from '../../domain/strangers-text.js'
 import { isRecord } from '../../domain/x402.js'
-import type { Clock } from '../../ports/clock.js'
-import { readWebBody } from '../../ports/read-web-body.js'
-import { deadline } from '../../ports/timeouts-and-aborts.js'
+import { type Clock, deadline } from '../../ports/clock.js'
+import { readWebBody } from '../../ports/exchange.js'
 import type { HttpRequest } from './build-request.js'
 
 export interface HttpReply {
@@ -24,7 +23,6 @@ export interface HttpReply {
   readonly body?: ReadableStream<Uint8Array>
 }
 
-/** Receives a response, within the time that its exchange has. */
 export type Receive = (response: Response) => Promise<HttpReply>
 
 /** `lost`: no whole answer arrived. The other side may have acted upon the request or not; `head` is there if its head came. */
@@ -36,7 +34,6 @@ export type Exchange = (request: HttpRequest, timeoutMs: number) => Promise<Exch
 
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
-/** @throws SvcError `aborted`, only when the caller's own signal fires. */
 export function exchangeOver(
   fetchImpl: typeof fetch | undefined,
   clock: Pick<Clock, 'after'>,
@@ -80,7 +77,6 @@ export async function openReply(response: Response): Promise<HttpReply> {
   return isSuccess(head) ? { ...head, body: response.body ?? new Blob([]).stream() } : wholeReply(response)
 }
 
-/** Everything that comes before the body. */
 export function headOf(response: Response): HttpReply {
   const { status, headers, type, redirected } = response
   const redirect = (status >= 300 && status < 400) || type === 'opaqueredirect' || redirected
@@ -153,7 +149,7 @@ export function namesPayment(reply: HttpReply, txId: string): boolean {
 function errorField(reply: HttpReply, field: string): string | undefined {
   const error = recordOf(reply)?.error
   if (!isRecord(error)) return undefined
-  // Over A2A the code is JSON-RPC's own number, and our fields stand in `data`.
+  // JSON-RPC has a number of its own as code, and our fields in `data`.
   const data = typeof error.code === 'number' && isRecord(error.data) ? error.data : undefined
   const value = data?.[field] ?? error[field]
   return typeof value === 'string' ? value : undefined

@@ -1,7 +1,4 @@
-/**
- * What programs of this package show of calls, beside what `src/client.ts` gives to everybody. It loads no keys and no HTTP client:
- * the command line reads it at every start.
- */
+/** It loads no keys and no HTTP client: the command line reads it at every start. */
 
 // A received answer
 export { isJson, mediaTypeOf } from './http-exchange.js'

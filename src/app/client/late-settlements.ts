@@ -1,20 +1,13 @@
-/**
- * Settles the reservations of payments that were sent and whose end is not known, whichever process sent them. Sellers
- * hold the signed bytes and can submit them until the last valid round, so only the chain is asked.
- */
+/** Sellers hold the signed bytes and can submit them until the last valid round, so only the chain is asked, for any process's payments. */
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { checkedNode } from '../../adapters/algorand/last-round.js'
 import type { Algod, Indexer } from '../../adapters/algorand/node-clients.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { Chain } from '../../ports/chain.js'
-import type { Clock } from '../../ports/clock.js'
+import { type Clock, withTimeout } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
-import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 
-export interface LateSettlements {
-  /** Settles payments that landed or can no longer land, in bounded time. Never rejects: a payment without proof stays counted. */
-  settle(): Promise<void>
-}
+export type LateSettlements = ReturnType<typeof lateSettlements>
 
 export interface LateSettlementsOptions {
   readonly ledger: SpendLedger
@@ -22,7 +15,6 @@ export interface LateSettlementsOptions {
   readonly algod: Algod
   readonly indexer?: Indexer
   readonly clock: Clock
-  /** Called for each payment that was settled. */
   readonly settled: (txId: string, end: SpendEnd) => void
   /** A call waits at most this long. The remaining payments are looked up when a call needs room again. */
   readonly settlingMaxMs?: number
@@ -34,11 +26,12 @@ const LOOKUPS_AT_ONCE = 4
 /** Without proof (the node no longer keeps a block, the validity is wide and there is no indexer) the next look-up waits half a minute. */
 const POSTPONED_ROUNDS = 10n
 
-export function lateSettlements(options: LateSettlementsOptions): LateSettlements {
+export function lateSettlements(options: LateSettlementsOptions) {
   const { settlingMaxMs = SETTLING_MAX_MS, clock } = options
   let settling: Promise<void> | undefined
   return {
-    settle() {
+    /** Settles payments that landed or can no longer land, in bounded time. Never rejects: a payment without proof stays counted. */
+    settle(): Promise<void> {
       settling ??= settleDue(options, clock.monotonic() + settlingMaxMs)
         // A node or a ledger that is down proves nothing.
         .catch(() => {})

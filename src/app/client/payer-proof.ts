@@ -12,9 +12,9 @@ import {
   type UnsignedProof,
 } from '../../domain/sign-in-with-x.js'
 import { encodeHeader, isRecord, type PaymentRequired } from '../../domain/x402.js'
+import { unlessAborted, withTimeout } from '../../ports/clock.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import { randomId } from '../../ports/random.js'
-import { unlessAborted, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
 import type { Settings } from './client-options.js'
 import { errorCodeOf, isSuccess, namesPayment } from './http-exchange.js'

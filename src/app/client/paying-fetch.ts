@@ -10,9 +10,8 @@ import { BALANCE_KEY_HEADER } from '../../domain/balance-terms.js'
 import { toBase64 } from '../../domain/bytes.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
-import type { Clock } from '../../ports/clock.js'
-import { readWebBody } from '../../ports/read-web-body.js'
-import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
+import { type Clock, unlessAborted } from '../../ports/clock.js'
+import { readWebBody } from '../../ports/exchange.js'
 import { fieldsOf, type HttpRequest } from './build-request.js'
 import { callPaid } from './call-paid.js'
 import { callFailed } from './client-errors.js'
@@ -125,7 +124,6 @@ export function payingFetch(settings: Settings): PayingFetch {
   }
 }
 
-/** @throws SvcError `body_too_large`, `aborted` */
 async function requestFrom(
   asked: Request,
   given: RequestInit['body'],
@@ -167,7 +165,6 @@ function isUnpayable({ code, detail }: SvcError): boolean {
   return code === 'unreadable_quote' || (code === 'no_signer' && detail === undefined)
 }
 
-/** The payment of a failure, where its seller says that it was not charged. */
 function unchargedIn({ detail }: SvcError): FetchPayment | undefined {
   const { charged, txId, amount, lastValid } = (detail ?? {}) as FetchPayment
   return charged === 'no' ? { txId, amount, charged, lastValid } : undefined

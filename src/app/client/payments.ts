@@ -1,7 +1,4 @@
-/**
- * The payments that this client has sent: its book of them, and what the programs of this package say of them when a call or a session
- * ends. That is what was signed, and what it bought. A seller's answer is named as its words, and only the chain ends a payment.
- */
+/** The book of what was signed, and what it bought. A seller's answer is named as its words, and only the chain ends a payment. */
 import { SvcError } from '../../domain/errors.js'
 import { formatUsd, usdNumber } from '../../domain/money.js'
 import { csvRow } from '../../domain/strangers-text.js'
@@ -41,10 +38,7 @@ export interface PaymentRecord {
   readonly lastValid: number
 }
 
-/**
- * The payments of a client, oldest first. Iterate it, or take it as JSON or CSV. In memory, and bounded by
- * `receiptsMax`.
- */
+/** The payments of a client, oldest first. Iterate it, or take it as JSON or CSV. In memory, and bounded by `receiptsMax`. */
 export interface Receipts extends Iterable<PaymentRecord> {
   /** How many are remembered. */
   readonly length: number
@@ -136,7 +130,6 @@ export function signedOf(receipts: Iterable<PaymentRecord>, txIds: readonly stri
   return [...receipts].filter(({ txId }) => txIds.includes(txId))
 }
 
-/** The ids of the payments that a result or an error of the client names. */
 export function txIdsIn(end: unknown): string[] {
   const named = end instanceof SvcError ? end.detail : end
   if (!isRecord(named)) return []
@@ -146,7 +139,6 @@ export function txIdsIn(end: unknown): string[] {
   )
 }
 
-/** A line for each payment and each window. */
 export function endLines({ payments, windows, idempotencyKey }: PaymentEnd): string[] {
   const kept = idempotencyKey === undefined ? '' : `; idempotency key ${idempotencyKey}`
   return [...payments.map(payment => paymentLine(payment) + kept), ...windows.map(windowLine)]
@@ -169,10 +161,7 @@ function windowLine({ url, key, expiresAt, remaining }: ShownWindow): string {
   return `window of ${url}${until}${calls}${key === undefined ? '' : `; window key ${key}`}`
 }
 
-/**
- * The same failure, with all that was signed for it and what that bought in its detail. Where nothing was signed it is the error
- * as it was.
- */
+/** With what was signed for it, and what that bought, in its detail. Where nothing was signed it is the error as it was. */
 export function failedAfter(cause: unknown, { payments, windows, idempotencyKey }: PaymentEnd): unknown {
   if (payments.length === 0) return cause
   const known = cause instanceof SvcError ? cause : undefined

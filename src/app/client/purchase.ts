@@ -5,9 +5,9 @@
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER, withIdentifier } from '../../domain/idempotency-key.js'
 import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequired } from '../../domain/x402.js'
+import { unlessAborted } from '../../ports/clock.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import { randomId } from '../../ports/random.js'
-import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest } from './build-request.js'
 import {
   type Charged,
@@ -58,7 +58,6 @@ export interface Asking {
   readonly slot?: PaymentSlot
 }
 
-/** A payment that is counted and signed. */
 export interface ReadyPayment extends Pick<Sale, 'selected' | 'begun'> {
   readonly key: string
   readonly signed: SignedPayment
@@ -133,7 +132,6 @@ function landsForMs({ firstValid, lastValid }: SignedPayment): number {
   return (Number(lastValid - firstValid) - ROUNDS_TO_SETTLE) * ROUND_MS_MIN
 }
 
-/** @throws SvcError `aborted` */
 async function sendPayment(
   request: HttpRequest,
   ready: ReadyPayment,
@@ -177,10 +175,7 @@ function hasCallersKey({ headers }: HttpRequest): boolean {
   return headers[IDEMPOTENCY_KEY_HEADER] !== undefined
 }
 
-/**
- * Looks the payment up on the chain where the seller does not say that it was charged, to spare the caller that work. Only the
- * chain ends its reservation. A receipt spares the look-up at the end of its validity, and shortens nothing.
- */
+/** Only the chain ends its reservation. A receipt spares the look-up at the end of its validity, and shortens nothing. */
 async function chargedAfter(
   request: HttpRequest,
   delivery: Delivery,
@@ -198,7 +193,6 @@ async function chargedAfter(
   return 'yes'
 }
 
-/** @throws SvcError `network_error`, `call_failed` */
 function outcomeOf(request: HttpRequest, sent: SentOnce, deps: PurchaseDeps): Outcome {
   const { selected, signed, delivery, isProven } = sent
   const { accepted, challenge } = selected
@@ -213,9 +207,8 @@ function outcomeOf(request: HttpRequest, sent: SentOnce, deps: PurchaseDeps): Ou
   const bought = { reply, attempts, ...(subscription && { subscription }) }
   const fewer = fewerThanSold(terms?.calls, 1, sold?.remaining)
   const warnings = [...selected.warnings, ...fewerCalls(fewer)]
-  if (isOfEarlierPayment(reply, charged)) {
+  if (isOfEarlierPayment(reply, charged))
     return { ...bought, payment: earlierPayment(reply), replayed: true, sentTxId: signed.txId, warnings }
-  }
   const isUnkept = hasCallersKey(request) && !keepsKeys(challenge)
   const found = receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
   return {

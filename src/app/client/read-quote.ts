@@ -19,7 +19,7 @@ import type { HttpRequest } from './build-request.js'
 import { type HttpReply, recordOf, shortened } from './http-exchange.js'
 import type { Warning } from './result-types.js'
 
-/** A 402 behind a redirect, which a caller's own fetch may have followed, is another host's quote. */
+/** Not behind a redirect, which a caller's own fetch may have followed: that 402 is another host's. */
 export function isQuote({ status, location }: Pick<HttpReply, 'status' | 'location'>): boolean {
   return status === 402 && location === undefined
 }
@@ -30,7 +30,6 @@ export function challengeOf(reply: HttpReply): PaymentRequired | undefined {
   return (header === null ? undefined : listing(decodeAnswerHeader(header))) ?? listing(recordOf(reply))
 }
 
-/** What the quote says is sold. */
 export function resourceIn(challenge: PaymentRequired | undefined): string | undefined {
   const url: unknown = isRecord(challenge?.resource) ? challenge.resource.url : undefined
   return typeof url === 'string' ? url : undefined
@@ -43,34 +42,44 @@ export function keepsKeys({ extensions }: PaymentRequired): boolean {
 
 /** A balance that pays for calls of an endpoint. */
 export interface BalanceOffer {
-  /** Where it is sold: the agent's name. */
   readonly agent: string
-  /** What this call costs at most; of an endpoint that takes nothing else, what the smallest balance costs. Base units. */
-  readonly amount: bigint
-  /** Nothing else pays for a call. */
-  readonly only: boolean
+  /** What this call costs at most. */
+  readonly accepted: PaymentRequirements
+  readonly only?: bigint
 }
 
-/** The seller of a balance must be at the endpoint's own origin, above its path: its key is sent to no other agent of a shared host. */
+/**
+ * The seller of a balance must be at the endpoint's own origin, above its path: its key is sent to no other agent of a shared host.
+ *
+ * @throws SvcError `unreadable_quote` where nothing else pays, and the quote does not say what the call costs
+ */
 export function balanceOffer(
   url: URL,
   challenge: PaymentRequired | undefined,
   network: NetworkFacts,
 ): BalanceOffer | undefined {
-  const { endpoint, only } = recordIn(challenge?.extensions, BALANCE_EXTENSION, 'info') ?? {}
+  const { endpoint, only, price } = recordIn(challenge?.extensions, BALANCE_EXTENSION, 'info') ?? {}
   const entry = challenge && payableEntry(challenge, network)
   if (!entry || typeof endpoint !== 'string' || !URL.canParse(endpoint)) return undefined
   const { origin, pathname } = new URL(endpoint)
   const isAbove = url.pathname.startsWith(pathname.replace(/[^/]*$/, ''))
   if (origin !== url.origin || !isAbove) return undefined
-  return { agent: origin + pathname, amount: BigInt(entry.amount), only: only === true }
+  const agent = origin + pathname
+  if (only !== true) return { agent, accepted: entry }
+  const amount = parseBaseUnits(price)
+  if (amount) return { agent, accepted: { ...entry, amount: String(amount) }, only: BigInt(entry.amount) }
+  const message = `The quote of ${origin} does not say what the call costs on a balance; nothing was paid`
+  throw new SdkError(message, 'unreadable_quote', 402, challenge)
+}
+
+export function agentAt(balanceUrl: string): string {
+  return balanceUrl.replace(/\/[^/]*$/, '')
 }
 
 function listing(challenge: Record<string, unknown> | undefined): PaymentRequired | undefined {
   return Array.isArray(challenge?.accepts) ? (challenge as unknown as PaymentRequired) : undefined
 }
 
-/** What is asked for: one call, or a window of them. */
 export type Wanted = 'call' | 'window'
 
 export interface SelectedRequirements {
@@ -79,7 +88,6 @@ export interface SelectedRequirements {
   readonly warnings: readonly Warning[]
 }
 
-/** @throws SvcError `unreadable_quote`, `resource_elsewhere` */
 export function selectRequirements(
   url: URL,
   challenge: PaymentRequired | undefined,
@@ -90,24 +98,21 @@ export function selectRequirements(
   }: { readonly network: NetworkFacts; readonly strictResource: boolean; readonly wanted?: Wanted },
 ): SelectedRequirements {
   const accepted = challenge && payableEntry(challenge, network, wanted)
-  if (!challenge || !accepted) {
+  if (!challenge || !accepted)
     throw new SdkError(
       `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network.name}${othersIn(challenge, network)}; nothing was paid`,
       'unreadable_quote',
       402,
       challenge,
     )
-  }
   const elsewhere = foreignOrigin(challenge, url)
   const message = `The quote of ${url.origin} is for a resource at ${elsewhere}`
-  if (elsewhere !== undefined && strictResource) {
+  if (elsewhere !== undefined && strictResource)
     throw new SdkError(`${message}; nothing was paid`, 'resource_elsewhere', 402, challenge)
-  }
   const warnings: Warning[] = elsewhere === undefined ? [] : [{ code: 'resource_elsewhere', message }]
   return { challenge, accepted, warnings }
 }
 
-/** What the seller quotes instead, where that is other networks. */
 function othersIn(challenge: PaymentRequired | undefined, network: NetworkFacts): string {
   const names = quotedNetworks(challenge?.accepts ?? [], network)
   return names.length === 0 || names.includes(network.name) ? '' : ` (it is for ${names.join(', ')})`
@@ -152,7 +157,6 @@ function isPayable(entry: PaymentRequirements, network: NetworkFacts): boolean {
   )
 }
 
-/** The origin of the challenge's resource, where it differs from the origin that was asked. */
 export function foreignOrigin(challenge: PaymentRequired, asked: URL): string | undefined {
   const url = resourceIn(challenge)
   if (url === undefined || !URL.canParse(url)) return undefined
@@ -190,7 +194,7 @@ function mismatchOf({ url, method, body }: Asked, challenge: PaymentRequired): s
   return query.length > 0 ? `its query needs ${shown(query.join(', '))}` : undefined
 }
 
-/** Over A2A one address sells many endpoints, and each quote describes the endpoint. */
+/** Whether the quote describes this path: over A2A one address sells many endpoints. */
 function isFor({ pathname }: URL, challenge: PaymentRequired): boolean {
   const url = resourceIn(challenge)
   return url !== undefined && URL.canParse(url) && new URL(url).pathname === pathname

@@ -50,10 +50,7 @@ export interface CallResult<T = unknown> {
    * last valid round.
    */
   readonly sentTxId?: string
-  /**
-   * Base units that the call took from a balance, says its seller; then `payment` is absent. Absent of a
-   * stream, whose cost is known at its end: the same call under its key says it.
-   */
+  /** Base units that the call took from a balance, as its seller says; `payment` is absent then. A stream says it by `cost()`. */
   readonly charged?: string
   /** Base units that are left on that balance, says its seller. */
   readonly left?: string
@@ -62,6 +59,9 @@ export interface CallResult<T = unknown> {
   /** Contradictions that are no reason to fail. */
   readonly warnings?: readonly Warning[]
 }
+
+/** What a call took from a balance, and what is left there: both are absent where no balance paid. */
+export type StreamCost = Pick<CallResult, 'charged' | 'left'>
 
 /** A seller's receipt for a call on a balance. */
 export interface BalanceReceipt {
@@ -155,6 +155,8 @@ export interface Outcome {
   readonly subscription?: ActiveSubscription
   /** Of a call on a balance. */
   readonly balance?: Pick<CallResult, 'charged' | 'left' | 'receipt'>
+  /** Of a stream on a balance: what it took. No answer is withheld where this fails. */
+  readonly cost?: () => Promise<StreamCost>
   readonly warnings: readonly Warning[]
 }
 
@@ -181,7 +183,6 @@ export function resultOf<T>(outcome: Outcome): CallResult<T> {
   return rememberOutcome({ data: data as T, ...toldOf({ ...outcome, warnings }) }, outcome)
 }
 
-/** What every result says beside the answer itself. */
 export function toldOf({ reply, attempts, payment, replayed, sentTxId, balance, warnings }: Outcome) {
   return {
     ...(payment && { payment }),

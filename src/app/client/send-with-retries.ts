@@ -1,8 +1,7 @@
 /** Decides when a request is sent again, and after how long. It is the same request each time, with the same payment. */
 import { group, milliseconds, type Option, positive } from '../../domain/option-checks.js'
-import type { Cancel, Clock } from '../../ports/clock.js'
+import { type Cancel, type Clock, unlessAborted } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
-import { unlessAborted } from '../../ports/timeouts-and-aborts.js'
 import type { HttpRequest, RequestOptions } from './build-request.js'
 import { callFailed, networkError } from './client-errors.js'
 import {
@@ -35,12 +34,11 @@ const RETRY = {
   maxMs: milliseconds(8_000, 0, Number.POSITIVE_INFINITY),
 } satisfies Record<keyof RetryOptions, Option<unknown>>
 
-const ONCE: RetryPolicy = { attempts: 1, baseMs: 0, maxMs: 0 }
+export const ONCE: RetryPolicy = { attempts: 1, baseMs: 0, maxMs: 0 }
 
 export const retryPolicy: Option<RetryPolicy> = (given, name) =>
   given === false ? ONCE : group(RETRY)(given, name)
 
-/** The end of a request that may have been sent several times. */
 export interface Delivery {
   /** The last answer; none where the last attempt was lost. */
   readonly reply?: HttpReply
@@ -135,10 +133,7 @@ function isShortOfCredit(reply: HttpReply): boolean {
 
 const GATEWAY_LOST: ReadonlySet<number> = new Set([502, 504])
 
-/**
- * Whether this attempt ended without knowledge of its payment. A gateway answers 502 or 504 in place of an answer that it
- * lost. "Settlement unknown" of this payment means that the seller does not know either, yet.
- */
+/** A gateway answers 502 or 504 for an answer that it lost. With "settlement unknown" the seller does not know either, yet. */
 function isLost(sent: ExchangeResult, payment: SentPayment | undefined): boolean {
   if (sent.kind === 'lost') return true
   const code = errorCodeOf(sent.reply)
@@ -163,7 +158,6 @@ function pauseMs(
   return askedMs ?? random.fraction() * Math.min(maxMs, baseMs * 2 ** Math.max(retry - 1, 0))
 }
 
-/** `Retry-After` in seconds or as a date, bounded; `undefined` for anything else. */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const text = headers.get('retry-after')
   if (text === null) return undefined
@@ -171,7 +165,6 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
   return Number.isNaN(askedMs) ? undefined : Math.min(Math.max(askedMs, 0), RETRY_AFTER_MAX_MS)
 }
 
-/** @throws SvcError `aborted` as soon as the signal fires. */
 export async function pause(
   clock: Pick<Clock, 'after'>,
   ms: number,
@@ -193,11 +186,7 @@ export interface UnpaidReply {
   readonly everLost: boolean
 }
 
-/**
- * Asks an endpoint without paying.
- *
- * @throws SvcError `network_error`, `aborted`
- */
+/** Asks an endpoint without paying. */
 export async function ask(
   deps: DeliveryDeps,
   request: HttpRequest,
@@ -226,7 +215,6 @@ export function askBriefly(
   return ask(deps, request, options, Math.min(deps.timeoutMs, BRIEF_TIMEOUT_MS))
 }
 
-/** @throws SvcError `call_failed` for anything but a success. */
 export function succeeded(asked: UnpaidReply): UnpaidReply {
   const { request, reply } = asked
   if (isSuccess(reply) && !reply.oversized) return asked

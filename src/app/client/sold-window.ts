@@ -1,7 +1,4 @@
-/**
- * The window that a payment bought: as the quote had it, and what its seller says of it in the head of its answers. What the seller
- * says in addition is no part of the sale.
- */
+/** What a seller says in addition to its quote is no part of the sale. */
 import { isForWindow } from '../../domain/quote-for-display.js'
 import { readPeriodMs } from '../../domain/subscription-terms.js'
 import type { Clock } from '../../ports/clock.js'
@@ -13,14 +10,12 @@ export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
 const SUBSCRIPTION_EXPIRES_HEADER = 'x-svc-subscription-expires'
 const SUBSCRIPTION_REMAINING_HEADER = 'x-svc-subscription-remaining'
 
-/** A key, with what is known of its window. */
 export interface SoldKey {
   readonly key: string
   readonly expiresAt?: Date | string | number
   readonly remaining?: number
 }
 
-/** One moment, by both clocks. */
 export interface Moment {
   readonly nowMs: number
   readonly monotonicMs: number
@@ -42,7 +37,6 @@ export interface WindowTerms {
   readonly isGuess?: boolean
 }
 
-/** A payment that was sent, and what came of it. */
 export interface Sale {
   readonly selected: SelectedRequirements
   readonly begun: Moment
@@ -88,12 +82,10 @@ function isCount(calls: unknown): calls is number {
 
 const KEY = /^[\x21-\x7e]{1,4096}$/
 
-/** Whether a header can carry it. */
 export function isKey(key: unknown): key is string {
   return typeof key === 'string' && KEY.test(key)
 }
 
-/** The key in an answer's headers; `undefined` where there is none, or none that a header can carry. */
 export function soldIn(headers: Headers): SoldKey | undefined {
   const key = headers.get(SUBSCRIPTION_HEADER)
   if (key === null || !isKey(key)) return undefined
@@ -121,7 +113,6 @@ export function leftOf(
   return calls === null ? undefined : Math.max(calls - used, said ?? 0, 0)
 }
 
-/** What is wrong with the seller's count, if anything. */
 export function fewerThanSold(
   calls: number | null | undefined,
   used: number,

@@ -4,11 +4,10 @@ import { formatUsd } from '../../domain/money.js'
 import type { NetworkKey } from '../../domain/network.js'
 import { invalid, type Option } from '../../domain/option-checks.js'
 import type { PaymentRequirements } from '../../domain/x402.js'
-import { type Clock, wakefulClock } from '../../ports/clock.js'
+import { type Clock, unlessAborted, wakefulClock, withTimeout } from '../../ports/clock.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import { type Random, randomId } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
-import { unlessAborted, withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { LateSettlements } from './late-settlements.js'
 
 export interface Caps {
@@ -16,22 +15,7 @@ export interface Caps {
   readonly maxPerDay?: bigint
 }
 
-export interface SpendingLimits {
-  /** As far as the ledger has told this process. */
-  readonly spent: bigint
-  /** `undefined` without a cap. Nothing as long as the ledger has not told what others spent. */
-  readonly remaining: bigint | undefined
-  /** The most that a call may cost. */
-  readonly maxPrice: bigint | undefined
-  /**
-   * Why the limits, as this process knows them, would refuse this payment. Reserves nothing.
-   *
-   * @throws SvcError `aborted`
-   */
-  refusalOf(accepted: PaymentRequirements, call?: LimitedCall): Promise<SvcError | undefined>
-  /** @throws SvcError `price_above_max`, `daily_cap_reached`, `aborted` */
-  reserve(accepted: PaymentRequirements, call?: LimitedCall): Promise<Reservation>
-}
+export type SpendingLimits = ReturnType<typeof spendingLimits>
 
 interface LimitedCall {
   readonly signal?: AbortSignal
@@ -63,7 +47,7 @@ interface SpendingLimitsOptions {
   readonly clock?: Pick<Clock, 'after'>
 }
 
-export function spendingLimits(options: SpendingLimitsOptions): SpendingLimits {
+export function spendingLimits(options: SpendingLimitsOptions) {
   const { ledger, caps, late, random, network } = options
   const { maxPerDay } = caps
   const read = sumReader(ledger, network)
@@ -90,23 +74,26 @@ export function spendingLimits(options: SpendingLimitsOptions): SpendingLimits {
   }
 
   return {
+    /** As far as the ledger has told this process. */
     get spent() {
       return ledger.spentBaseUnits
     },
-    maxPrice: caps.maxPrice,
+    aboveMaxPrice,
+    /** `undefined` without a cap. Nothing as long as the ledger has not told what others spent. */
     get remaining() {
       if (maxPerDay === undefined) return undefined
       if (!read()) return 0n
       const left = maxPerDay - ledger.spentBaseUnits
       return left > 0n ? left : 0n
     },
-    async refusalOf(accepted, call = {}) {
+    /** Why the limits, as this process knows them, would refuse this payment. Reserves nothing. */
+    async refusalOf(accepted: PaymentRequirements, call: LimitedCall = {}): Promise<SvcError | undefined> {
       const refused = aboveMaxPrice(accepted, call)
       if (refused || fits(accepted.amount)) return refused
       await settled(call.signal)
       return fits(accepted.amount) ? undefined : beyondTheDay(accepted)
     },
-    async reserve(accepted, call = {}) {
+    async reserve(accepted: PaymentRequirements, call: LimitedCall = {}): Promise<Reservation> {
       const refused = aboveMaxPrice(accepted, call)
       if (refused) throw refused
       const spend = { id: randomId(random), amount: BigInt(accepted.amount) }

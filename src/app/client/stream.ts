@@ -1,11 +1,10 @@
 /** The result of `stream`: the head of an answer, and its body as it comes. No chunk is read before the reader asks for one. */
 import { SdkError, type SvcError } from '../../domain/errors.js'
-import type { Clock } from '../../ports/clock.js'
-import { withTimeout } from '../../ports/timeouts-and-aborts.js'
+import { type Clock, withTimeout } from '../../ports/clock.js'
 import type { CallOptions, HttpRequest } from './build-request.js'
 import { eventTooLarge, noEventStream, streamAborted, streamBroken } from './client-errors.js'
 import { causeOf, mediaTypeOf } from './http-exchange.js'
-import { type CallResult, type Outcome, rememberOutcome, toldOf } from './result-types.js'
+import { type CallResult, type Outcome, rememberOutcome, type StreamCost, toldOf } from './result-types.js'
 import { eventsIn, type StreamEvent } from './stream-events.js'
 
 /** How a stream is asked for. */
@@ -41,6 +40,12 @@ export interface StreamResult extends Omit<CallResult, 'data'> {
    * loop as `body`, and `event_too_large` for one of more than 16 Mi characters.
    */
   readonly events: <T = unknown>() => AsyncGenerator<StreamEvent<T>, void, undefined>
+  /**
+   * What the call took from a balance. Ask once the stream is over: its seller is asked under the call's key.
+   *
+   * @throws SvcError `network_error`, `call_failed`
+   */
+  readonly cost: () => Promise<StreamCost>
 }
 
 interface StreamSettings extends Omit<Watch, 'broken' | 'aborted'> {
@@ -49,7 +54,6 @@ interface StreamSettings extends Omit<Watch, 'broken' | 'aborted'> {
 
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
 
-/** @throws SvcError `invalid_options`, before anything is asked or paid */
 export function watchOf(
   { url, signal }: HttpRequest,
   { idleTimeoutMs }: StreamOptions,
@@ -73,6 +77,7 @@ export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResu
     ...toldOf(outcome),
     headers: reply.headers,
     body,
+    cost: outcome.cost ?? (async () => ({ charged: outcome.balance?.charged, left: outcome.balance?.left })),
     events<T>() {
       const type = mediaTypeOf(reply)
       if (type !== 'text/event-stream') throw noEventStream(origin, outcome, type)
@@ -82,7 +87,6 @@ export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResu
   return rememberOutcome(result, outcome)
 }
 
-/** How a body is watched while it is read, and what its reader gets when it ends before its end. */
 export interface Watch {
   readonly signal: AbortSignal | undefined
   readonly clock: Pick<Clock, 'after'>

@@ -28,32 +28,7 @@ import {
   type WindowTerms,
 } from './sold-window.js'
 
-export interface SubscriptionKeys {
-  /** Keeps a key that was bought. An open window is never overwritten. A key from elsewhere takes the place of all others. */
-  hold(url: URL, sold: SoldKey, terms?: WindowTerms): ActiveSubscription
-  /** The windows of what is sold at this URL, in the order in which they were bought, also where they have ended or are used up. */
-  of(url: URL, resource?: string): ActiveSubscription[]
-  /** Whether a call costs nothing, as far as is known. Without the quote's resource: whatever is sold at this URL. */
-  covers(url: URL, resource?: string): boolean
-  /** The key to send with this request, if any. */
-  keyFor(request: Pick<HttpRequest, 'url' | 'headers'>, resource?: string): string | undefined
-  /** Counts a call that is about to be sent with this key. `answered` is told how it ended. */
-  sent(url: URL, key: string): void
-  /**
-   * Learns from the answer to a request with this key how many calls are left, and drops the key where the seller asked to be
-   * paid because its window has ended. A seller that asks before that has refused the key, and the key is kept: if it
-   * were dropped, the next call would buy a second window. A quote for another resource says nothing about the key.
-   */
-  answered(url: URL, key: string, asked: Answered): Verdict
-  drop(url: URL): void
-  /** Every key that is held, also those of windows that have ended. */
-  known(): ReadonlySet<string>
-  /** Notes that a window is being bought, until the purchase ends. */
-  purchasing<T>(url: URL, resource: string | undefined, purchase: Promise<T>): Promise<T>
-  /** Fulfilled when the purchase of a window that is under way has ended, well or not. */
-  purchaseOf(url: URL, resource: string | undefined): Promise<unknown> | undefined
-  list(): ActiveSubscription[]
-}
+export type SubscriptionKeys = ReturnType<typeof subscriptionKeys>
 
 export type Answered = Pick<UnpaidReply, 'reply' | 'attempts' | 'everLost'>
 
@@ -62,7 +37,6 @@ export interface Verdict {
   readonly refused?: ActiveSubscription
   /** The quote is for another resource than the key. */
   readonly isElsewhere?: boolean
-  /** What is wrong with the seller's count, if anything. */
   readonly fewer?: string
 }
 
@@ -81,7 +55,7 @@ interface Held {
   readonly isRefused: boolean
 }
 
-export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>): SubscriptionKeys {
+export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>) {
   /** The windows of what was sold, in the order in which they were bought. */
   const held = new Map<string, Held[]>()
   /** What was sold last at the URLs that were asked. */
@@ -113,10 +87,10 @@ export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>): Subsc
     )?.[0] ?? ''
 
   return {
-    hold(url, { key, expiresAt, remaining }, terms) {
-      if (!isKey(key)) {
+    /** Keeps a key that was bought. An open window is never overwritten. A key from elsewhere takes the place of all others. */
+    hold(url: URL, { key, expiresAt, remaining }: SoldKey, terms?: WindowTerms): ActiveSubscription {
+      if (!isKey(key))
         throw new SdkError('A subscription key is printable ASCII without spaces', 'invalid_subscription')
-      }
       const saidMs = expiresAt === undefined ? undefined : new Date(expiresAt).getTime()
       if (Number.isNaN(saidMs)) throw new SdkError('expiresAt is no point in time', 'invalid_subscription')
       const asked = endpointOf(url)
@@ -137,8 +111,11 @@ export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>): Subsc
       held.set(name, [...others, { subscription, asked, terms, end, used: 1, isRefused: false }])
       return subscription
     },
-    of: (url, resource) => (held.get(nameAt(url, resource)) ?? []).map(({ subscription }) => subscription),
-    covers(url, resource) {
+    /** The windows of what is sold at this URL, in the order in which they were bought, also where they have ended or are used up. */
+    of: (url: URL, resource?: string) =>
+      (held.get(nameAt(url, resource)) ?? []).map(({ subscription }) => subscription),
+    /** Whether a call costs nothing, as far as is known. Without the quote's resource: whatever is sold at this URL. */
+    covers(url: URL, resource?: string): boolean {
       const name = nameAt(url, resource)
       const window = current(name)
       // Where the quote named another address than the one that was asked, other things may be sold here, too.
@@ -147,16 +124,22 @@ export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>): Subsc
         isCertain && window !== undefined && !window.terms?.isGuess && !window.isRefused && isOpen(window)
       )
     },
-    keyFor({ url, headers }, resource) {
+    keyFor({ url, headers }: Pick<HttpRequest, 'url' | 'headers'>, resource?: string): string | undefined {
       const subscription = current(nameAt(url, resource))?.subscription
       // With the caller's own key, the seller may still have the answer of an earlier call, so the key is sent.
       const opens = subscription?.remaining !== 0 || headers[IDEMPOTENCY_KEY_HEADER] !== undefined
       return opens ? subscription?.key : undefined
     },
-    sent(url, key) {
+    /** Counts a call that is about to be sent with this key. `answered` is told how it ended. */
+    sent(url: URL, key: string): void {
       change(nameOf(url, key), key, window => ({ ...window, used: window.used + 1 }))
     },
-    answered(url, key, { reply, attempts, everLost }) {
+    /**
+     * Learns from the answer to a request with this key how many calls are left, and drops the key where the seller asked to be
+     * paid because its window has ended. A seller that asks before that has refused the key, and the key is kept: if it
+     * were dropped, the next call would buy a second window. A quote for another resource says nothing about the key.
+     */
+    answered(url: URL, key: string, { reply, attempts, everLost }: Answered): Verdict {
       const name = nameOf(url, key)
       const window = held.get(name)?.find(({ subscription }) => subscription.key === key)
       // A newer key may have been bought while this one was on its way.
@@ -189,7 +172,7 @@ export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>): Subsc
       const fewer = isElsewhere ? undefined : fewerThanSold(window.terms?.calls, used, said)
       return { ...(isRefused && { refused: subscription }), isElsewhere, fewer }
     },
-    drop(url) {
+    drop(url: URL): void {
       const endpoint = endpointOf(url)
       for (const [name, windows] of held) {
         const others = windows.filter(({ asked }) => asked !== endpoint && name !== endpoint)
@@ -197,14 +180,15 @@ export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>): Subsc
         else held.delete(name)
       }
     },
-    known: () => new Set(all().map(({ subscription }) => subscription.key)),
-    purchasing(url, resource, purchase) {
+    known: (): ReadonlySet<string> => new Set(all().map(({ subscription }) => subscription.key)),
+    purchasing<T>(url: URL, resource: string | undefined, purchase: Promise<T>): Promise<T> {
       const name = nameAt(url, resource)
       const end = () => void purchases.delete(name)
       purchases.set(name, purchase.then(end, end))
       return purchase
     },
-    purchaseOf: (url, resource) => purchases.get(nameAt(url, resource)),
+    /** Fulfilled when the purchase of a window that is under way has ended, well or not. */
+    purchaseOf: (url: URL, resource: string | undefined) => purchases.get(nameAt(url, resource)),
     list: () =>
       all()
         .filter(isOpen)

@@ -1,4 +1,3 @@
-/** What the paying wallet holds, read from a node. */
 import type { Algod } from '../../adapters/algorand/node-clients.js'
 import { usdNumber } from '../../domain/money.js'
 import type { NetworkFacts } from '../../domain/network.js'

@@ -4,33 +4,29 @@
  */
 import { LRUCache } from 'lru-cache'
 import { landingPage } from '../../adapters/http/html-pages.js'
-import { type Manifest, manifest, manifestX402 } from '../../domain/manifest.js'
+import type { AgentDef } from '../../domain/agent.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
+import { type Manifest, manifest, manifestX402, priceShown } from '../../domain/manifest.js'
+import { networkFacts } from '../../domain/network-definition.js'
 import { openapi } from '../../domain/openapi.js'
-import { resourceList } from '../../domain/well-known-resources.js'
+import { pathOfEndpoint } from '../../domain/path-pattern.js'
+import type { QuoteExtra } from '../../domain/quote-fields.js'
+import { windowShown } from '../../domain/subscription-terms.js'
+import { X402_VERSION } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import { type ManifestSigner, signedManifest } from '../manifest-signature.js'
 import type { Settings } from './settings-from-options.js'
-
-/** JSON texts, and a page, by the origin of the request. */
-export interface Documents {
-  manifest(origin: string): Promise<string>
-  openapi(origin: string): string
-  resourceList(origin: string): string
-  /** HTML; its links are under `prefix`, which is empty or the base path. */
-  landingPage(origin: string, prefix: string): string
-  /** Renders all of them anew: the agent has another endpoint. */
-  forget(): void
-}
 
 /** More origins than a real deployment has. Forged Host headers cannot grow a cache beyond it, nor beyond a length. */
 const ORIGINS_MAX = 64
 const TEXT_LENGTH_MAX = 8_388_608
 
+/** JSON texts, and a page, by the origin of the request. */
 export function documentsOf(
   { agent, network, basePath, doors, signManifest: signer, logger }: Settings,
   facilitatorUrl: string,
   clock: Pick<Clock, 'after'>,
-): Documents {
+) {
   const x402 = manifestX402(network, facilitatorUrl)
   const manifestAt = (origin: string): Manifest => ({ ...manifest(agent, origin + basePath), x402 })
   const caches: LRUCache<string, string>[] = []
@@ -57,15 +53,17 @@ export function documentsOf(
   }
 
   return {
-    async manifest(origin) {
+    async manifest(origin: string): Promise<string> {
       if (origin !== signer?.origin) return unsigned(origin)
       signing ??= signed(signer)
       return signing
     },
     openapi: perOrigin(origin => JSON.stringify(openapi(agent, origin + basePath))),
     resourceList: perOrigin(origin => JSON.stringify(resourceList(agent, origin + basePath))),
-    landingPage: (origin, prefix) => landingPages.get(prefix)!(origin),
-    forget() {
+    /** HTML; its links are under `prefix`, which is empty or the base path. */
+    landingPage: (origin: string, prefix: string) => landingPages.get(prefix)!(origin),
+    /** Renders all of them anew: the agent has another endpoint. */
+    forget(): void {
       for (const cache of caches) cache.clear()
       signing = undefined
     },
@@ -86,4 +84,42 @@ function keptPerOrigin(write: (origin: string) => string, caches: unknown[]): (o
     written.set(origin, text)
     return text
   }
+}
+
+/** The listed endpoints of an agent, reached under `baseUrl`, which has no trailing slash. */
+export function resourceList(agent: AgentDef, baseUrl: string) {
+  const { name, description, payTo } = agent
+  const { wholeHashId, usdcId } = networkFacts(agent.network)
+  // Indexes of Algorand list and compare the 44-character id.
+  const terms = { network: wholeHashId, asset: usdcId }
+  const resources = agent.endpoints
+    .filter(def => def.listed)
+    .map(def => ({
+      url: baseUrl + pathOfEndpoint(def),
+      method: def.method,
+      description: described(def),
+      ...terms,
+      // Of a fixed price or of a window, in base units.
+      ...(def.amount !== undefined && { amount: def.amount }),
+      payTo,
+      ...extraOf(agent, def),
+    }))
+  return { x402Version: X402_VERSION, name, description, resources }
+}
+
+/** As a quote has them: the endpoint's win. */
+function extraOf(agent: AgentDef, def: EndpointDef): { readonly extra?: QuoteExtra } {
+  const extra = { ...agent.extra, ...def.extra }
+  return Object.keys(extra).length > 0 ? { extra } : {}
+}
+
+/**
+ * The amount alone would look like the price of one call. Without an amount there would be no price at all. So the description
+ * says it.
+ */
+function described(def: EndpointDef): string {
+  const { price, pricing, period, calls } = priceShown(def)
+  if (pricing === 'fixed') return def.description
+  const said = `Price: ${price}${windowShown({ period, calls })}.`
+  return def.description === '' ? said : `${def.description} ${said}`
 }

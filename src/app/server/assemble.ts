@@ -1,25 +1,24 @@
 /** Plugs the adapters into the ports, as the settings say. Refuses the seller's mistakes before it opens anything. */
-import { a2aTransport, cardTransport, descriptorTransport } from '../../adapters/a2a/transport.js'
+import { a2aTransport, descriptor } from '../../adapters/a2a/transport.js'
 import { algorandChain } from '../../adapters/algorand/chain-reader.js'
 import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
-import { freeRoutes } from '../../adapters/http/free-routes.js'
+import { freeRoutes, jsonDocument } from '../../adapters/http/free-routes.js'
 import { endpointAt, patternMatcher } from '../../adapters/http/match-path.js'
 import { pathsOf, type RouteTable, routeTable } from '../../adapters/http/route-table.js'
 import { transportRoute } from '../../adapters/http/transport-route.js'
 import { requestLog } from '../../adapters/log/request-log.js'
 import { mcpTransport } from '../../adapters/mcp/transport.js'
-import { memoryChargeStore } from '../../adapters/memory/charge-store.js'
+import { storesOf } from '../../adapters/memory/charge-store.js'
 import { memoryCounters } from '../../adapters/memory/counters.js'
 import { memoryRuns } from '../../adapters/memory/recent-runs.js'
-import { memorySubscriptions } from '../../adapters/memory/subscriptions.js'
-import { memoryTasks } from '../../adapters/memory/task-store.js'
 import type { Metrics, MetricsSources } from '../../adapters/metrics/prometheus-metrics.js'
-import { A2A_PATH, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
+import { A2A_PATH, agentCard, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
+import { isLoopback } from '../../domain/caller-ip-network.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { firstName } from '../../domain/endpoint-options.js'
+import { loadOnce } from '../../domain/load-once.js'
 import { methodsOf, pathOfEndpoint } from '../../domain/path-pattern.js'
-import { loadOnce } from '../../ports/load-once.js'
 import { silentLogger } from '../../ports/logger.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { leasesIn } from '../charge/leases.js'
@@ -72,11 +71,12 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const endpoints = new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
   const facilitators = facilitatorsOf(settings, around)
   const remotes = nodesOf(settings, around)
-  const store = stores.charges ?? memoryChargeStore({ clock, max: settings.idempotency?.max })
+  const own = storesOf(`${owner.seller} ${chainOf(settings)}`, clock, settings.idempotency?.max)
+  const store = stores.charges ?? own.charges()
   const chain = algorandChain({ network, ...remotes, watch: nodeStatusLog(settings), clock })
   const ownWindows = windows.store ?? stores.subscriptions
   checkMoves(agent, store, ownWindows)
-  const subscriptions = ownWindows ? boundedSubscriptions(ownWindows, clock) : memorySubscriptions({ clock })
+  const subscriptions = ownWindows ? boundedSubscriptions(ownWindows, clock) : own.subscriptions()
   const leases = leasesIn(store, rules.timeouts.leaseMs, logger, clock)
   const upkeep = {
     leases,
@@ -95,7 +95,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     store,
     subscriptions,
     rateLimit: stores.rateLimit ?? memoryCounters({ clock }),
-    credit: stores.credit ?? memoryCounters({ clock }),
+    credit: stores.credit ?? own.credit(),
     upkeep,
     reader: around.paymentReader,
     clock,
@@ -121,7 +121,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     logger,
   }
   const tasks = tasksOver(deps, {
-    store: stores.tasks ?? memoryTasks({ clock, completedMax: settings.idempotency?.max }),
+    store: stores.tasks ?? own.tasks(),
     terms: { max: settings.tasks.max, inputBytesMax: settings.tasks.maxInputBytes },
     quoteLifeMs,
   })
@@ -141,21 +141,19 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     manifest: documents.manifest,
   }
   const mcp = mcpTransport(protocols)
-  const card = cardTransport(agent, {
-    facilitatorUrl,
-    extBase: settings.extBase,
-    registry: settings.registry,
-    tools: doors.mcp ? mcp.toolNames : undefined,
-  })
+  const { extBase, registry: apps } = settings
+  const shown = { facilitatorUrl, extBase, registry: apps, tools: doors.mcp ? mcp.toolNames : undefined }
+  const card = (rootUrl: string) =>
+    JSON.stringify(agentCard(agent, { ...shown, rootUrl, baseUrl: rootUrl + basePath }))
   // A message may be as large as the largest input that it can carry.
   const messages = { ...mount, bodyBytesMax: settings.largestBodyBytes }
   const transports = [
     doors.a2a && [
-      ...CARD_PATHS.map(path => transportRoute(path, 'GET', card, messages)),
-      transportRoute(A2A_PATH, 'GET', descriptorTransport(agent), messages),
-      transportRoute(A2A_PATH, 'POST', a2aTransport({ ...protocols, endpoints: agent.endpoints }), messages),
+      ...CARD_PATHS.map(path => jsonDocument(path, card)),
+      jsonDocument(A2A_PATH, rootUrl => JSON.stringify(descriptor(agent, rootUrl))),
+      transportRoute(A2A_PATH, a2aTransport({ ...protocols, endpoints: agent.endpoints }), messages),
     ],
-    doors.mcp && transportRoute(MCP_PATH, 'POST', mcp, messages),
+    doors.mcp && transportRoute(MCP_PATH, mcp, messages),
   ]
     .filter(door => door !== false)
     .flat()
@@ -175,6 +173,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     charge,
     endpoints: agent.endpoints,
     freeRoutes: free,
+    passed: around.passed,
     cors: settings.cors,
   })
   // Open the journal last, when nothing else can fail: `closeObservers` releases its lock.
@@ -200,12 +199,22 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
       stopSweeping()
       for (const part of Object.values(upkeep)) part.close()
       chain.close()
+      own.leave()
       const { algod, indexer } = remotes
       await Promise.all([...facilitators, algod, indexer, registry].map(remote => remote?.close()))
     },
     endStreams: audit.endStreams,
     closeObservers: audit.close,
   }
+}
+
+/**
+ * Sandboxes have chains of their own, the same seller's address, and nothing else in common. One is node and facilitator on this machine.
+ * All others of a network are one chain, whatever node an agent asks.
+ */
+function chainOf({ algodUrl, facilitatorsElsewhere }: Settings): string {
+  const urls = [algodUrl, ...facilitatorsElsewhere.map(({ url }) => url)].map(url => new URL(url))
+  return urls.every(({ hostname }) => isLoopback(hostname)) ? urls[0]!.port : ''
 }
 
 /** Prometheus' library is loaded with the first call that ends, or the first reading. */

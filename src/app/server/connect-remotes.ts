@@ -4,7 +4,7 @@ import { algodClient, indexerClient } from '../../adapters/algorand/node-clients
 import { facilitatorInProcess } from '../../adapters/facilitator/in-process.js'
 import { type X402Facilitator, x402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import { SvcError } from '../../domain/errors.js'
-import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+import type { ProtocolFacilitator } from '../../ports/facilitator.js'
 import { randomId } from '../../ports/random.js'
 import type { ServerEnvironment } from './server-environment.js'
 import type { Settings } from './settings-from-options.js'

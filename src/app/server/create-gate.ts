@@ -2,27 +2,25 @@
  * The gate: middleware that puts a price before a route of an app. The route's own answer is what is sold: it is held, recorded,
  * settled, and then sent with its receipt, by the same charge as an endpoint's handler.
  */
+import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { targetOf } from '../../adapters/http/fetch-request.js'
-import { GatedFetchRequest, GatedKoaRequest, originalUrlOf } from '../../adapters/http/gated-request.js'
-import { answerIn, type HeldAnswer, hold } from '../../adapters/http/held-response.js'
-import type { Route } from '../../adapters/http/route.js'
-import { HttpError } from '../../adapters/http/route.js'
+import { type ClientAddress, FetchRequest, targetOf } from '../../adapters/http/fetch-request.js'
+import { answerIn, type HeldAnswer, HeldResponse, hearThrown } from '../../adapters/http/held-response.js'
+import { NodeRequest } from '../../adapters/http/koa-request.js'
+import { type HostRequest, HttpError, type Route } from '../../adapters/http/route.js'
 import { pathOf, type RouteTable } from '../../adapters/http/route-table.js'
 import { refuseDuplicates } from '../../domain/agent.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import { type Answer, ForwardedAnswer } from '../../domain/handler-answer.js'
-import type { Handler } from '../../domain/handler-context.js'
-import { METHODS, type Method } from '../../domain/path-pattern.js'
+import type { Handler, HandlerContext } from '../../domain/handler-context.js'
+import { METHODS, type Method, routeName } from '../../domain/path-pattern.js'
 import { headersOfResponse, NoAnswer, renderHead } from '../charge/render-answer.js'
 import { COLLECTED_BYTES_MAX, renderStream } from '../charge/render-stream.js'
 import type { HandlerParts } from './create-handler.js'
 import type { ExpressRequest, Gate, GateTerms, HonoContext } from './gate.js'
 import type { Settings } from './settings-from-options.js'
-
-type Next = (cause?: Error) => void
 
 type Named = (
   terms: Omit<GateTerms, 'name'> & { readonly name: string; readonly handler: Handler },
@@ -36,7 +34,7 @@ export function gateOver(
   define: Named,
 ): Gate {
   function register(terms: GateTerms, path: string, methods: readonly Method[]): RouteTable {
-    const name = terms.name ?? nameOf(methods[0]!, path)
+    const name = terms.name ?? routeName([methods[0]!], path)
     const bodyType =
       terms.bodyType ?? (terms.input === undefined && methods.some(each => each !== 'GET') ? 'bytes' : 'json')
     const { method: _, ...rest } = terms
@@ -54,10 +52,10 @@ export function gateOver(
     const isWhole = terms.path !== undefined && methods.length > 0
     const own = isWhole ? register(terms, terms.path!, methods) : undefined
     const learned = new Map<string, RouteTable>()
-    return (method: string, target: string, seen: unknown): Route => {
-      const table = own ?? learnedTable(method, terms.path ?? seen)
+    /** @param seen the path that the framework says, where it does */
+    return ({ method, target }: Pick<HostRequest, 'method' | 'target'>, seen?: unknown): Route => {
       const path = pathOf(target)
-      return table.find(method, path) ?? unmatched(path)
+      return (own ?? learnedTable(method, terms.path ?? seen)).find(method, path) ?? unmatched(path)
     }
 
     function learnedTable(method: string, path: unknown): RouteTable {
@@ -74,92 +72,113 @@ export function gateOver(
     }
   }
 
-  function overNode(
-    terms: GateTerms,
-    route: Route,
-    req: ExpressRequest,
-    res: ServerResponse,
-    next: Next,
-  ): void {
-    const { real, begin } = hold(res, terms.stream === true)
-    const handler: Handler = svc => {
-      req.svc = svc
-      const answer = begin()
-      next()
-      return answer.then(held)
+  /** Middleware before a route that writes to Node's response. */
+  function overNode({ stream = false, ...terms }: GateTerms) {
+    const routeOf = pricing({ ...terms, stream })
+    return (
+      req: ExpressRequest,
+      res: ServerResponse,
+      next: (cause?: Error) => void,
+      { target, holder, seen }: { readonly target: string; readonly holder: object; readonly seen: unknown },
+    ): void => {
+      try {
+        const response = new HeldResponse(res, stream)
+        const handler: Handler = svc => {
+          req.svc = svc
+          const answer = response.begin()
+          next()
+          return answer.then(held)
+        }
+        const request = new NodeRequest(req, res, { handler, stream, target, holder })
+        parts.host.answerNode(response, routeOf(request, seen), request).catch(next)
+      } catch (cause) {
+        logger.error({ err: cause }, 'a gate cannot price its route')
+        next(cause as Error)
+      }
     }
-    parts.host.answerNode(req, real, route, ctx => new GatedKoaRequest(ctx, handler, terms.stream))
+  }
+
+  /** Middleware before a route that answers with the web's responses. */
+  function overFetch({ stream = false, ...terms }: GateTerms) {
+    const routeOf = pricing({ ...terms, stream })
+    return (
+      incoming: Request,
+      address: ClientAddress | undefined,
+      run: (svc: HandlerContext, request: FetchRequest) => Response | Promise<Response>,
+      seen?: unknown,
+    ): Promise<Response> => {
+      const handler: Handler = async svc => {
+        const answer = await run(svc, request)
+        refusePartial(answer)
+        return stream ? answer : whole(answer)
+      }
+      const request = new FetchRequest(incoming, address, { handler, stream })
+      return parts.answerFetch(routeOf(request, seen), request)
+    }
   }
 
   return {
     express(terms) {
-      const routeOf = pricing(terms)
+      const answer = overNode(terms)
       return (req, res, next) => {
+        const { baseUrl, originalUrl: target = req.url!, route } = req
+        hearThrown(route)
         // Below a router, a part of the path may be a parameter of the router's.
-        const seen = req.baseUrl ? undefined : req.route?.path
-        attempt(next, () => overNode(terms, routeOf(req.method!, originalUrlOf(req), seen), req, res, next))
+        answer(req, res, next, { target, holder: req, seen: baseUrl ? undefined : route?.path })
       }
     },
     fastify(terms) {
-      const routeOf = pricing(terms)
+      const answer = overNode(terms)
       return {
-        preHandler({ raw: req, body, routeOptions }, { raw: res }, done) {
-          // Where Fastify's parsers leave a body is Fastify's own; elsewhere it is the request's.
-          Object.assign(req, { body })
-          attempt(done, () =>
-            overNode(terms, routeOf(req.method!, req.url!, routeOptions.url), req, res, done),
-          )
+        preHandler(holder, { raw: res }, next) {
+          const { raw, routeOptions } = holder
+          answer(raw, res, next, { target: raw.url!, holder, seen: routeOptions.url })
+        },
+        onError(_, { raw }, cause, done) {
+          HeldResponse.threw(raw, cause)
+          done()
         },
       }
     },
-    koa(terms) {
-      const routeOf = pricing(terms)
+    koa({ stream = false, ...terms }) {
+      const routeOf = pricing({ ...terms, stream })
       return async (ctx, next) => {
-        const { _matchedRoute: seen } = ctx as { _matchedRoute?: unknown }
-        const route = routeOf(ctx.method, ctx.originalUrl, seen)
+        const { req, res, originalUrl: target, request: holder } = ctx
         const handler: Handler = async svc => {
           ctx.state.svc = svc
-          const before = ctx.res.getHeaders()
-          try {
-            await next()
-          } catch (cause) {
+          const before = res.getHeaders()
+          await next().catch((cause: unknown) => {
             ctx.app.emit('error', cause, ctx)
             throw cause
-          }
+          })
           return held(answerIn(ctx, before))
         }
-        await parts.host.answer(ctx, route, new GatedKoaRequest(ctx, handler, terms.stream))
+        const request = new NodeRequest(req, res, { handler, stream, target, holder })
+        const { _matchedRoute: seen } = ctx as { _matchedRoute?: unknown }
+        await parts.host.answer(ctx, routeOf(request, seen), request)
       }
     },
     hono(terms) {
-      const routeOf = pricing(terms)
+      const answer = overFetch(terms)
       return async (c: HonoContext, next) => {
-        const { raw } = c.req
-        const route = routeOf(raw.method, targetOf(raw), c.req.routePath)
-        const handler: Handler = async svc => {
-          c.set('svc', svc)
-          // Made when the route asks for it.
-          Object.defineProperty(c.req, 'raw', { get: () => request.forApp, configurable: true })
-          await next()
-          const answer = c.res!
-          c.res = undefined
-          return terms.stream ? answer : whole(answer)
-        }
+        const { raw, routePath: seen } = c.req
         const unread = raw.bodyUsed ? await readBefore(c) : raw
-        const request = new GatedFetchRequest(unread, () => clientAddress?.(raw), handler, terms.stream)
-        c.res = await parts.answerFetch(route, request)
+        const run = async (svc: HandlerContext, request: FetchRequest) => {
+          c.set('svc', svc)
+          Object.defineProperty(Object.assign(c.req, { [GATED]: request }), 'raw', RAW)
+          await next()
+          const response = c.res!
+          c.res = undefined
+          if (c.error && response.status < 400) throw c.error
+          return response
+        }
+        c.res = await answer(unread, () => clientAddress?.(raw), run, seen)
       }
     },
     fetch(terms, handler) {
-      const routeOf = pricing(terms)
-      return async (incoming, ...rest) => {
-        const run: Handler = async svc => {
-          const answer = await handler(request.forApp, svc, ...rest)
-          return terms.stream ? answer : whole(answer)
-        }
-        const request = new GatedFetchRequest(incoming, clientAddress, run, terms.stream)
-        return parts.answerFetch(routeOf(incoming.method, targetOf(incoming), undefined), request)
-      }
+      const answer = overFetch(terms)
+      return async (incoming, ...rest) =>
+        answer(incoming, clientAddress, (svc, { forApp }) => handler(forApp, svc, ...rest))
     },
     documents: {
       express: parts.node,
@@ -179,15 +198,15 @@ export function gateOver(
     },
     shutdown: reason => parts.shutdown(reason),
   }
+}
 
-  function attempt(next: Next, run: () => void): void {
-    try {
-      run()
-    } catch (cause) {
-      logger.error({ err: cause }, 'a gate cannot price its route')
-      next(cause as Error)
-    }
-  }
+const GATED = Symbol('gated')
+/** Made when the route asks for it. One descriptor for all: a getter of each request would give each its own shape. */
+const RAW: PropertyDescriptor & ThisType<{ [GATED]: FetchRequest }> = {
+  get() {
+    return this[GATED].forApp
+  },
+  configurable: true,
 }
 
 function held({ status, headers, body }: HeldAnswer): ForwardedAnswer {
@@ -196,9 +215,17 @@ function held({ status, headers, body }: HeldAnswer): ForwardedAnswer {
 
 /** A body that comes in pieces is read as a stream that a handler returned. */
 function soldAs(head: Omit<Answer, 'body'>, body: HeldAnswer['body']): ForwardedAnswer {
-  if (body instanceof Readable) return new ForwardedAnswer({ ...head, body: '' }, renderStream(body)!.source)
-  if (body.length <= COLLECTED_BYTES_MAX) return new ForwardedAnswer({ ...head, body })
-  throw new NoAnswer(`more than the ${COLLECTED_BYTES_MAX} bytes that are held`)
+  refusePartial(head)
+  if (body instanceof Readable) return new ForwardedAnswer({ body: '', ...head }, renderStream(body)!.source)
+  const bytes = Buffer.from(body as Uint8Array)
+  if (bytes.length > COLLECTED_BYTES_MAX)
+    throw new NoAnswer(`more than the ${COLLECTED_BYTES_MAX} bytes that are held`)
+  // Node sends a text and its head in one write.
+  return new ForwardedAnswer({ body: isAscii(bytes) ? bytes.toString('latin1') : bytes, ...head })
+}
+
+function refusePartial({ status }: { readonly status: number }): void {
+  if (status === 206 || status === 304) throw new NoAnswer(`${status}, which nobody asked for`)
 }
 
 async function whole(answer: Response): Promise<ForwardedAnswer> {
@@ -206,7 +233,7 @@ async function whole(answer: Response): Promise<ForwardedAnswer> {
   return soldAs(head, new Uint8Array(await answer.arrayBuffer()))
 }
 
-/** Other middleware has read it, and Hono kept it. */
+/** For a body that other middleware has read: Hono kept it. */
 async function readBefore({ req }: HonoContext): Promise<Request> {
   const { url, method, headers, signal } = req.raw
   return new Request(url, { method, headers, signal, body: await req.arrayBuffer() })
@@ -215,12 +242,6 @@ async function readBefore({ req }: HonoContext): Promise<Request> {
 function unmatched(path: string): Route {
   const why = `The path ${path} is another spelling of its route: write it as the manifest does. You were not charged.`
   return { headers: [], handle: () => Promise.reject(new HttpError(400, 'invalid_path', why)) }
-}
-
-/** Such as `get/items/id`. */
-function nameOf(method: string, path: string): string {
-  const words = `${method}${path}`.toLowerCase().replace(/[^a-z0-9/]+/g, '-')
-  return words.replace(/\/-/g, '/').replace(/\/+$/, '')
 }
 
 /** Its requests bring the route that they came to. */

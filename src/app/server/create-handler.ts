@@ -7,7 +7,7 @@ import { fetchHandler, fetchResponder } from '../../adapters/http/fetch-handler.
 import { type KoaHost, koaHost } from '../../adapters/http/koa-app.js'
 import { pathOf } from '../../adapters/http/route-table.js'
 import { assemble } from './assemble.js'
-import { createDrain, type ShutdownReport } from './drain.js'
+import { createDrain, type Drain, type ShutdownReport } from './drain.js'
 import { type BesideTheCore, environmentOf } from './server-environment.js'
 import type { Settings } from './settings-from-options.js'
 
@@ -35,9 +35,7 @@ export interface AgentHandler {
     res: ServerResponse | Http2ServerResponse,
     next?: (cause?: unknown) => void,
   ): void
-  /**
-   * Makes a Koa middleware, which leaves unknown paths to the next one.
-   */
+  /** Makes a Koa middleware, which leaves unknown paths to the next one. */
   koa(): Koa.Middleware
   /**
    * Stops accepting calls (503 `shutting_down`), waits for running calls, cuts calls that outlast
@@ -55,6 +53,8 @@ export interface HandlerParts extends AgentHandler, Pick<ReturnType<typeof assem
   readonly answerFetch: ReturnType<typeof fetchResponder>
   readonly routes: readonly string[]
   readonly network: string
+  /** Resolves when no call is at work. */
+  readonly empty: Drain['empty']
   /** As the handler's own; `endConnections` runs when no call is left, and before what the agent has opened closes. */
   shutdown(
     reason?: string,
@@ -83,6 +83,7 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
     routes,
     network,
     isKnown,
+    empty: drain.empty,
     host,
     answerFetch: fetchResponder({ logger, clock: around.clock }),
     fetch: fetchHandler(table, { clientAddress, logger, clock: around.clock }),

@@ -1,11 +1,7 @@
-/**
- * Ends a server by the shutdown machine: stop accepting calls, wait for running calls, cut those that outlast the
- * deadline.
- */
+/** Ends a server by the shutdown machine: stop accepting calls, wait for running calls, cut those that outlast the deadline. */
 import { type ShutdownDrawing, shutdownTable } from '../../domain/machines/shutdown.machine.js'
 import { type Effects, run } from '../../domain/state-machine/run-machine.js'
-import type { Clock } from '../../ports/clock.js'
-import { sleep } from '../../ports/timeouts-and-aborts.js'
+import { type Clock, sleep } from '../../ports/clock.js'
 import type { InFlight, Stop } from '../charge/charge-deps.js'
 
 /** The result of a server's shutdown. */
@@ -20,29 +16,24 @@ export interface ShutdownReport {
   readonly ms: number
 }
 
-export interface Drain {
-  readonly stop: Stop
-  readonly inFlight: InFlight
-  count(): number
-  /** Begins to drain. A second call cuts the running calls. Both return the same report. */
-  shutdown(reason: string): Promise<ShutdownReport>
-}
+export type Drain = ReturnType<typeof createDrain>
 
 /** The time that a cut call has to notice the cut, release what it holds and answer. */
 const CUT_GRACE_MS = 2_000
 
-export function createDrain(deadlineMs: number, clock: Clock): Drain {
+export function createDrain(deadlineMs: number, clock: Clock) {
   const stopped = latch<string>()
   const secondSignal = latch<void>()
   const cut = latch<void>()
   let draining = false
   let count = 0
   let abandoned = 0
-  let onEmpty: (() => void) | undefined
+  const onEmpty: (() => void)[] = []
+  /** Resolves when no call is at work. */
   const empty = () =>
     new Promise<'empty'>(resolve => {
-      onEmpty = () => resolve('empty')
-      if (count === 0) onEmpty()
+      if (count === 0) resolve('empty')
+      else onEmpty.push(() => resolve('empty'))
     })
   const effects: Effects<ShutdownDrawing, undefined> = {
     async awaitStop() {
@@ -63,6 +54,7 @@ export function createDrain(deadlineMs: number, clock: Clock): Drain {
   }
   const ended = run(shutdownTable, effects, undefined, () => {}, clock.monotonic)
 
+  /** Begins to drain. A second call cuts the running calls. Both return the same report. */
   async function shutdown(reason: string): Promise<ShutdownReport> {
     const startedMs = clock.monotonic()
     if (stopped.isOpen()) secondSignal.open()
@@ -79,16 +71,18 @@ export function createDrain(deadlineMs: number, clock: Clock): Drain {
   }
 
   return {
-    stop: { draining: () => draining, cutting: cut.isOpen, onCut: cut.onOpen },
+    stop: { draining: () => draining, cutting: cut.isOpen, onCut: cut.onOpen } satisfies Stop,
     inFlight: {
       enter() {
         count++
       },
       leave() {
-        if (--count === 0) onEmpty?.()
+        if (--count > 0) return
+        for (const tell of onEmpty.splice(0)) tell()
       },
-    },
+    } satisfies InFlight,
     count: () => count,
+    empty,
     shutdown,
   }
 }

@@ -78,10 +78,7 @@ function rateOf({ name, rateLimit: own }: EndpointDef, rate: Rate | undefined): 
   return own ? { terms: perMinute(own.perMinute), per: own.per ?? 'payer', bucket: `${name}:` } : rate
 }
 
-/**
- * The challenge's `extensions`. If no index would accept the whole schema, it is declared in part, and the seller is
- * warned.
- */
+/** The challenge's `extensions`. If no index would accept the whole schema, it is declared in part, and the seller is warned. */
 export function extensionsOf(
   def: EndpointDef,
   check: ExampleCheck,

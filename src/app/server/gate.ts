@@ -22,13 +22,16 @@ export interface GateTerms
 /** Express's requests and responses, as far as a gate looks. */
 export interface ExpressRequest extends IncomingMessage {
   readonly baseUrl?: string
-  readonly route?: { readonly path?: unknown }
+  readonly originalUrl?: string
+  readonly route?: { readonly path?: unknown; readonly methods?: object }
   svc?: HandlerContext
 }
 /** Hono's context, as far as a gate looks. */
 export interface HonoContext {
   readonly req: { raw: Request; readonly routePath?: string; arrayBuffer(): Promise<ArrayBuffer> }
   res: Response | undefined
+  /** What the route threw, and the app has answered. */
+  readonly error?: unknown
   set(key: 'svc', value: HandlerContext): void
 }
 
@@ -55,6 +58,13 @@ export interface Gate {
       request: FastifyRequest,
       reply: { readonly raw: ServerResponse },
       done: (cause?: Error) => void,
+    ) => void
+    /** Fastify's hook of this name: what the route throws costs nothing, whatever the app answers. */
+    onError: (
+      request: FastifyRequest,
+      reply: { readonly raw: ServerResponse },
+      cause: Error,
+      done: () => void,
     ) => void
   }
   /** Prices a function of the web's own requests. `terms.path` is needed. The function gets the payment, too. */

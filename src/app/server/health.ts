@@ -3,9 +3,8 @@ import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitato
 import { listensAt } from '../../adapters/outbound/upstream-exchange.js'
 import type { AgentDef } from '../../domain/agent.js'
 import type { Hold } from '../../ports/charge-store.js'
-import type { Clock } from '../../ports/clock.js'
+import { type Clock, withTimeout } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 
 const CHECK_TIMEOUT_MS = 2_000
@@ -15,7 +14,6 @@ export interface HealthOptions {
   readonly facilitators: readonly [X402Facilitator, ...X402Facilitator[]]
   readonly deps: ChargeDeps
   readonly healthChecks: NamedChecks
-  /** The journal's condition; `undefined` where there is no journal. */
   readonly journal?: () => object | undefined
 }
 

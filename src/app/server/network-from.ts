@@ -1,6 +1,7 @@
 /** Reads a network from a text, such as an environment variable's: a public network's name, or a file with a definition. */
 import { readFileSync } from 'node:fs'
 import { SvcError, shown } from '../../domain/errors.js'
+import { jsonIn } from '../../domain/json.js'
 import { isPublicNetwork, type Network, unnamedNetwork } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import { isRecord } from '../../domain/x402.js'
@@ -31,10 +32,8 @@ function definitionIn(file: string): unknown {
   } catch {
     throw invalid(`A network is mainnet, testnet or a JSON file that defines one, not ${shown(file)}`)
   }
-  try {
-    const definition: unknown = JSON.parse(json)
-    if (isRecord(definition)) return definition
-  } catch {}
+  const definition = jsonIn(json)
+  if (isRecord(definition)) return definition
   throw invalid(`${shown(file)} is not a JSON object`)
 }
 

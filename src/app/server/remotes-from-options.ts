@@ -12,7 +12,7 @@ import {
   readOptions,
   secretToken,
 } from '../../domain/option-checks.js'
-import type { ProtocolFacilitator } from '../../ports/protocol-facilitator.js'
+import type { ProtocolFacilitator } from '../../ports/facilitator.js'
 import type { AdvancedOptions } from './advanced-options.js'
 
 /** The options of {@link ServerOptions} that say what a server asks. */

@@ -3,12 +3,12 @@
  * brings the second part, which stands beside the core: the seller's books, and the registry of agents.
  */
 import { exchangeTo } from '#platform'
-import type { FreeRoute } from '../../adapters/http/route.js'
+import type { FreeRoute, PassedRoute } from '../../adapters/http/route.js'
+import { loadOnce } from '../../domain/load-once.js'
 import type { Registry } from '../../ports/agent-registry.js'
 import type { CallObserver } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { MakeExchange } from '../../ports/exchange.js'
-import { loadOnce } from '../../ports/load-once.js'
 import type { PaymentReader } from '../../ports/payment-reader.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { Settings } from './settings-from-options.js'
@@ -25,7 +25,7 @@ export interface ServerEnvironment extends BesideTheCore {
 export function environmentOf({ clock }: Settings, beside: BesideTheCore): ServerEnvironment {
   return {
     ...beside,
-    clock: bound({ ...systemClock, ...clock }),
+    clock: clock === undefined ? systemClock : bound({ ...systemClock, ...clock }),
     random: systemRandom,
     exchange: exchangeTo,
     paymentReader: loadOnce(async () => {
@@ -49,12 +49,13 @@ export interface BesideTheCore {
   readonly audit: (settings: Settings) => Audit
   /** The registry that the settings name; `undefined` where they name none. */
   readonly registry: (settings: Settings, exchange: MakeExchange) => Registry | undefined
+  /** Paths that another server answers unpaid. */
+  readonly passed?: readonly PassedRoute[]
 }
 
 /** All that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
 export interface Audit {
   readonly callObservers: readonly CallObserver[]
-  /** The journal's condition; absent where there is no journal. */
   readonly journal?: () => JournalCondition | undefined
   /** @throws SvcError `journal_locked`, `journal_unwritable` */
   openJournal(): void

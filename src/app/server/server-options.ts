@@ -44,11 +44,7 @@ export interface ServerOptions extends RemoteOptions, ChargeOptions, ObserverOpt
   readonly trustProxy?: number
   /** The largest body that is read, in bytes. @default 1048576 */
   readonly maxBodyBytes?: number
-  /**
-   * The agent's own id in the on-chain registry, and the registry applications that `search_agents` reads.
-   *
-   * @default none
-   */
+  /** The agent's own id in the on-chain registry, and the registry applications that `search_agents` reads. @default none */
   readonly registry?: RegistryIdentity
   /** Which routes beside the paid ones and discovery there are. What is `false` is not there, and no document names it. */
   readonly doors?: {

@@ -39,7 +39,6 @@ export function settingsOf(definition: AgentDef, options: HandlerOptions | Serve
     largestBodyBytes,
     maxUnpaidBodyBytes: unpaidBytesOf(largestBodyBytes, read.maxUnpaidBodyBytes),
     rules: { ...rulesOf(read), keepsMessages: read.audit.keepsMessages },
-    /** The rate limit of endpoints without their own limit. */
     rate: rateLimit && { terms: perMinute(rateLimit.perMinute), per: rateLimit.per, bucket: '' },
     /** Whether answers are compared with their `output` schema: everywhere but in production. */
     checksAnswers: process.env.NODE_ENV !== 'production',

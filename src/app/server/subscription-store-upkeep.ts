@@ -2,16 +2,9 @@
 import type { AgentDef } from '../../domain/agent.js'
 import { invalid } from '../../domain/option-checks.js'
 import { type ChargeStore, UNITS_MOVES } from '../../ports/charge-store.js'
-import type { Clock } from '../../ports/clock.js'
+import { type Clock, every, withTimeout } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import {
-  COUNTING_MOVES,
-  SELLING_MOVES,
-  type SubscriptionRecord,
-  type SubscriptionStore,
-  type TakeMove,
-} from '../../ports/subscriptions.js'
-import { every, withTimeout } from '../../ports/timeouts-and-aborts.js'
+import { COUNTING_MOVES, SELLING_MOVES, type SubscriptionStore } from '../../ports/subscriptions.js'
 import { windowsNow } from '../charge/windows.js'
 
 /** How long a seller's own store may take to answer. */
@@ -27,19 +20,12 @@ export function boundedSubscriptions(
 ): SubscriptionStore {
   const bounded = <T>(answer: T): T =>
     answer instanceof Promise ? (withTimeout(clock, STORE_TIMEOUT_MS, answer) as T) : answer
-  return {
-    get: id => bounded(store.get(id)),
-    ...(store.put && { put: (id: string, record: SubscriptionRecord) => bounded(store.put!(id, record)) }),
-    ...(store.putIfAbsent && {
-      putIfAbsent: (id: string, record: SubscriptionRecord) => bounded(store.putIfAbsent!(id, record)),
-    }),
-    sweep: nowMs => bounded(store.sweep(nowMs)),
-    ...(store.now && { now: () => bounded(store.now!()) }),
-    ...(store.delete && { delete: (id: string) => bounded(store.delete!(id)) }),
-    ...(store.take && { take: (id: string, move: TakeMove) => bounded(store.take!(id, move)) }),
-    ...(store.use && { use: (id: string, token: string) => bounded(store.use!(id, token)) }),
-    ...(store.giveBack && { giveBack: (id: string, token: string) => bounded(store.giveBack!(id, token)) }),
-  }
+  const moves = [...new Set([...SELLING_MOVES, ...COUNTING_MOVES, 'now', 'delete'] as const)]
+  const asked = moves.flatMap(move => {
+    if (store[move] === undefined) return []
+    return [[move, (id: never, given: never) => bounded(store[move]!(id, given))] as const]
+  })
+  return Object.fromEntries(asked) as unknown as SubscriptionStore
 }
 
 /** @throws SvcError `invalid_options` where an endpoint sells windows, and the store lacks a move for them. */

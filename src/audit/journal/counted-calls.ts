@@ -1,12 +1,8 @@
-/**
- * Which calls have a line of their own in a journal: those that charged or may have charged. The others are counted. A line for
- * each would cost its sender nothing, and in a journal with a bound it would push out the lines about money.
- */
+/** Calls that charged nothing are counted: a line for each would cost its sender nothing, and push out the lines about money. */
 import { LRUCache } from 'lru-cache'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 
-/** So many calls ended so since the count began. */
 export interface CountedCalls {
   /** Absent, like `final`, where there were more kinds than a line has. */
   readonly endpoint?: string
@@ -19,41 +15,26 @@ const KINDS_MAX = 20
 /** Payments of which the last step is remembered. */
 const RECENT_MAX = 10_000
 
-export interface LineChoice {
-  /**
-   * Whether this call has a line of its own: it got as far as recording, or it learnt of an earlier charge or could not. What a
-   * caller asks again for nothing, and with the same result, has one line.
-   */
-  hasOwn(call: EndedCall): boolean
-}
-
-export function lineChoice(): LineChoice {
+/** It got as far as recording, or learnt of an earlier charge. What is asked again for nothing, with one result, has one line. */
+export function lineChoice(): (call: EndedCall) => boolean {
   const lastSteps = new LRUCache<string, string>({ max: RECENT_MAX })
-  return {
-    hasOwn(call) {
-      const { txId, path, charged } = call
-      if (call.units !== undefined) return true
-      const isOfCharge = reportsCharge(call) || path.some(step => step.startsWith('recording.'))
-      if (!isOfCharge && (charged === 'no' || txId === undefined)) return false
-      if (txId === undefined) return true
-      const [last = '', before] = [path.at(-1), lastSteps.get(txId)]
-      lastSteps.set(txId, last)
-      return isOfCharge || last !== before
-    },
+  return call => {
+    const { txId, path, charged } = call
+    if (call.units !== undefined) return true
+    const isOfCharge = reportsCharge(call) || path.some(step => step.startsWith('recording.'))
+    if (!isOfCharge && (charged === 'no' || txId === undefined)) return false
+    if (txId === undefined) return true
+    const [last = '', before] = [path.at(-1), lastSteps.get(txId)]
+    lastSteps.set(txId, last)
+    return isOfCharge || last !== before
   }
 }
 
-export interface CallCounts {
-  add(call: EndedCall): void
-  /** What was counted since the last time; empty where nothing was. */
-  take(): { readonly counted: readonly CountedCalls[]; readonly fromMs: number }
-}
-
-export function callCounts(): CallCounts {
+export function callCounts() {
   let kinds = new Map<string, CountedCalls>()
   let fromMs = 0
   return {
-    add({ endpoint, final, startedMs }) {
+    add({ endpoint, final, startedMs }: EndedCall): void {
       if (kinds.size === 0) fromMs = startedMs
       const name = `${endpoint} ${final}`
       const isOther = kinds.size >= KINDS_MAX && !kinds.has(name)

@@ -4,12 +4,7 @@ import { open } from 'node:fs/promises'
 import { numberAfter } from './journal-lines.js'
 import { OWNER_ONLY, olderFiles } from './journal-rotation.js'
 
-export interface JournalFile {
-  /** The length that is on the disk. It ends with a whole line. */
-  readonly bytes: number
-  append(text: string): Promise<void>
-  close(): Promise<void>
-}
+export type JournalFile = Awaited<ReturnType<typeof openJournalFile>>
 
 const NEWLINE = 0x0a
 const TAIL_BYTES = 64 * 1024
@@ -23,11 +18,7 @@ export interface Begun {
   readonly next: number
 }
 
-/**
- * Begins to write, synchronously: where that fails, the server throws before it takes its first call.
- *
- * @param headerFor makes the first line from the number of the line that follows it.
- */
+/** Synchronously: where that fails, the server throws before it takes its first call. `next` is the line after the header. */
 export function beginJournalFile(path: string, headerFor: (next: number) => string): Begun {
   const fd = openSync(path, 'a+', OWNER_ONLY)
   try {
@@ -44,7 +35,7 @@ export function beginJournalFile(path: string, headerFor: (next: number) => stri
 }
 
 /** @param bytesMax The end of the last append that succeeded: the rest of a failed one is cut off. */
-export async function openJournalFile(path: string, bytesMax: number): Promise<JournalFile> {
+export async function openJournalFile(path: string, bytesMax: number) {
   const file = await open(path, 'a', OWNER_ONLY)
   try {
     await file.truncate(Math.min(bytesMax, (await file.stat()).size))
@@ -57,7 +48,7 @@ export async function openJournalFile(path: string, bytesMax: number): Promise<J
     get bytes() {
       return bytes
     },
-    async append(text) {
+    async append(text: string): Promise<void> {
       const buffer = Buffer.from(text)
       await file.appendFile(buffer)
       await file.datasync()
@@ -77,7 +68,6 @@ function numberAfterFile(path: string | undefined): number | undefined {
   }
 }
 
-/** Reads the last whole line of the file, however long it is. */
 function numberAfterTail(fd: number, size: number): number | undefined {
   for (let bytes = Math.min(TAIL_BYTES, size); bytes > 0; bytes = Math.min(bytes * 4, size)) {
     const tail = readAt(fd, bytes, size - bytes)

@@ -1,8 +1,4 @@
-/**
- * The lines of a journal. Each line has a number, one higher than the line before it, and a checksum of itself. They show
- * a line that was changed, removed, doubled or moved. The checksum finds accidents and edits by hand. It is no signature: a
- * program can renew it.
- */
+/** Each line has a number and a checksum: accidents and edits by hand show. It is no signature, for a program can renew it. */
 import { crc32 } from 'node:zlib'
 import { isNetworkKey, type NetworkKey } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
@@ -11,7 +7,6 @@ import type { CountedCalls } from './counted-calls.js'
 
 /** The seller whose calls a journal holds. With it a journal can be audited years later. */
 export interface JournalHeader {
-  /** The version of the format. */
   readonly journal: 1
   readonly agent: string
   readonly network: NetworkKey
@@ -38,7 +33,6 @@ export interface JournalRun extends EndedCall {
 
 /** How the stream of an earlier line ended. */
 export interface EndedStream extends Pick<EndedCall, 'txId' | 'brokenBy'> {
-  /** The id of its run. */
   readonly stream: string
 }
 
@@ -89,7 +83,6 @@ export function numberedLine(number: number, text: string): string {
   return summed(`{"n":${number},${text.slice(1)}`)
 }
 
-/** The number of the next line; `undefined` for a line that states none. */
 export function numberAfter(line: string): number | undefined {
   const read = readLine(line)
   if (read.kind === 'header') return read.header.next
@@ -156,6 +149,7 @@ const UNITS = {
 const RUN = {
   ...{ id: isText, endpoint: isText, final: isText, charged: isText, path: Array.isArray },
   ...{ startedMs: isMs, ms: isMs, txId: maybe(isText), payer: maybe(isText), asset: maybe(isText) },
+  window: maybe(isText),
   amount: maybe(value => typeof value === 'string' && /^\d{1,20}$/.test(value)),
   units: maybe(value => has(value, UNITS)),
 }
@@ -177,6 +171,7 @@ function has<T>(value: unknown, fields: Readonly<Record<string, Field>>): value 
   return isRecord(value) && Object.entries(fields).every(([name, is]) => is(value[name]))
 }
 
-function toMicroseconds(ms: number): number {
+/** Times of steps, without the digits that a clock makes up. */
+export function toMicroseconds(ms: number): number {
   return Math.round(ms * 1_000) / 1_000
 }

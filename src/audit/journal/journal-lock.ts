@@ -23,20 +23,8 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { SvcError } from '../../domain/errors.js'
-import { type Clock, systemClock } from '../../ports/clock.js'
-import { every } from '../../ports/timeouts-and-aborts.js'
+import { type Clock, every, systemClock } from '../../ports/clock.js'
 import { OWNER_ONLY } from './journal-rotation.js'
-
-export interface JournalLock {
-  /**
-   * `held`: this process still has the lock. `retaken`: the lock file was gone and was made again; another process may have
-   * written meanwhile.
-   *
-   * @throws SvcError `journal_locked` where another process has taken it over.
-   */
-  keep(): 'held' | 'retaken'
-  release(): void
-}
 
 interface Holder {
   readonly pid: number
@@ -50,8 +38,7 @@ interface Holder {
 const TOUCH_MS = 1_000
 const LEFT_BEHIND_MS = 5_000
 
-/** @throws SvcError `journal_locked`, and errors of the file system. */
-export function lockJournal(path: string, clock: Clock): JournalLock {
+export function lockJournal(path: string, clock: Clock) {
   const lockPath = `${path}.lock`
   let fd = take(lockPath)
   const stopTouching = every(clock, TOUCH_MS, () => {
@@ -59,25 +46,27 @@ export function lockJournal(path: string, clock: Clock): JournalLock {
     // By descriptor: this process must not touch a lock that another process has put in its place.
     futimes(fd, now, now, () => {})
   })
+  const isOurs = () => {
+    const there = statOf(lockPath)
+    return there !== undefined && isSame(there, fstatSync(fd))
+  }
   return {
-    keep() {
-      const there = statOf(lockPath)
-      if (there && isSame(there, fstatSync(fd))) return 'held'
+    /** `retaken`: the lock file was gone and was made again; another process may have written meanwhile. */
+    keep(): 'held' | 'retaken' {
+      if (isOurs()) return 'held'
       const taken = take(lockPath)
       closeSync(fd)
       fd = taken
       return 'retaken'
     },
-    release() {
+    release(): void {
       stopTouching()
-      const there = statOf(lockPath)
-      if (there && isSame(there, fstatSync(fd))) unlinkSync(lockPath)
+      if (isOurs()) unlinkSync(lockPath)
       closeSync(fd)
     },
   }
 }
 
-/** Whether a living process holds the lock of this journal. */
 export function isLocked(path: string): boolean {
   const found = statOf(`${path}.lock`)
   return found !== undefined && isAlive(holderIn(`${path}.lock`), found)
@@ -131,31 +120,24 @@ function isAlive(holder: Holder | undefined, { mtimeMs }: Stats): boolean {
 }
 
 function thisProcess(): Holder {
-  return { pid: process.pid, host: hostname(), namespace: namespaceOf(), began: beganOf(process.pid) }
-}
-
-function namespaceOf(): string | undefined {
-  try {
-    return readlinkSync('/proc/self/ns/pid')
-  } catch {
-    return undefined
-  }
+  const namespace = attempted(() => readlinkSync('/proc/self/ns/pid'))
+  return { pid: process.pid, host: hostname(), namespace, began: beganOf(process.pid) }
 }
 
 /** Field 22 of `/proc/<pid>/stat` (proc(5)): clock ticks since the system's start. A name before it may have spaces. */
 function beganOf(pid: number): string | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')[19]
-  } catch {
-    return undefined
-  }
+  const text = attempted(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
 }
 
 function holderIn(lockPath: string): Holder | undefined {
+  const holder = attempted(() => JSON.parse(readFileSync(lockPath, 'utf8')))
+  return Number.isSafeInteger(holder?.pid) && holder.pid > 0 ? holder : undefined
+}
+
+function attempted<T>(read: () => T): T | undefined {
   try {
-    const holder = JSON.parse(readFileSync(lockPath, 'utf8'))
-    return Number.isSafeInteger(holder?.pid) && holder.pid > 0 ? holder : undefined
+    return read()
   } catch {
     return undefined
   }

@@ -1,7 +1,4 @@
-/**
- * The files of one journal: `runs.jsonl`, which is written to, and before it `runs.000007.jsonl` and so on. All together have a
- * bound; the oldest go first. `runs.jsonl.audited` says up to when `svc audit` has compared them with the chain.
- */
+/** `runs.jsonl`, and before it `runs.000007.jsonl` and so on. `runs.jsonl.audited` says up to when an audit has read them. */
 import { readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
@@ -22,10 +19,7 @@ export async function rotate(path: string): Promise<void> {
   await rename(path, numbered(path, last + 1))
 }
 
-/**
- * Deletes the oldest files until the others have at most `bytesMax` bytes together. The last one stays: it has the number of the
- * next line.
- */
+/** The last file stays: it has the number of the next line. */
 export function dropOldest(
   path: string,
   bytesMax: number,
@@ -47,7 +41,6 @@ export function sumOf(files: readonly OlderFile[]): number {
   return files.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-/** The renamed files of a journal, oldest first. */
 export function olderFiles(path: string): readonly string[] {
   return olderNumbers(path).map(number => numbered(path, number))
 }

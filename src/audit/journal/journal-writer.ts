@@ -5,14 +5,14 @@
  */
 import type { JournalCondition } from '../../app/server/server-environment.js'
 import { SvcError } from '../../domain/errors.js'
-import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
+import type { EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { callCounts, lineChoice } from './counted-calls.js'
 import { beginJournalFile, type JournalFile, openJournalFile } from './journal-file.js'
 import type { JournalHeader } from './journal-lines.js'
 import { countText, headerLine, lostText, numberedLine, runText, streamText } from './journal-lines.js'
-import { type JournalLock, lockJournal } from './journal-lock.js'
+import { lockJournal } from './journal-lock.js'
 import { dropOldest, rotate, sumOf } from './journal-rotation.js'
 
 export interface JournalOptions {
@@ -24,37 +24,32 @@ export interface JournalOptions {
   readonly clock?: Clock
 }
 
-export interface Journal extends CallObserver {
-  readonly condition: () => JournalCondition
-  /** Writes the calls that wait. A failure is logged and does not reject. */
-  close(): Promise<void>
-}
+export type Journal = ReturnType<typeof journal>
 
 /** How many files a full journal has. The oldest file is deleted whole, so an eighth of the books goes at once. */
 const FILES = 8
 const COUNT_MS = 60_000
-/** How long calls are collected before they are written together. */
 const COLLECT_MS = 100
 /** The pause after a failed write: the disk may be full for a while. */
 const AFTER_FAILURE_MS = 1_000
 /** The size of calls that may wait for a disk, about 100,000. Further calls are only counted, and their number is written. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
-/** @throws SvcError `journal_locked`, `journal_unwritable`: the file is locked, opened and written to before it returns. */
-export function journal({ path, bytesMax, header, logger, clock = systemClock }: JournalOptions): Journal {
+export function journal({ path, bytesMax, header, logger, clock = systemClock }: JournalOptions) {
   const headerFor = (next: number) => headerLine(header, next, clock.now())
   const fileBytesMax = Math.ceil(bytesMax / FILES)
   const lock = lockedJournal(path, clock)
   let { bytes: bytesWell, isUsed, next } = begin()
+  /** The file is not another process's, and has its header: nothing is cut off or added before. */
+  let isBegun = true
   /** Ids of the calls whose streams are leaving: their charges are written. */
   const streaming = new Set<string>()
-  const lines = lineChoice()
+  const hasOwnLine = lineChoice()
   const counts = callCounts()
   let stopCounting: Cancel | undefined
   let waiting: string[] = []
   let waitingBytes = 0
-  let lostUnwritten = 0
-  let lost = 0
+  let [lost, lostUnwritten] = [0, 0]
   let writable = true
   let isClosed = false
   let file: JournalFile | undefined
@@ -71,13 +66,15 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   }
 
   async function write(texts: readonly string[]): Promise<void> {
-    if (lock.keep() === 'retaken') await beginAnew()
+    if (lock.keep() === 'retaken') isBegun = false
+    if (!isBegun) await beginAnew()
     file ??= await openJournalFile(path, bytesWell)
     let text = numbered(texts)
     const bytes = Buffer.byteLength(text)
     if (isUsed && file.bytes + bytes > fileBytesMax) {
       await closeFile()
       await rotate(path)
+      isBegun = false
       dropBeyond(bytesMax - Math.max(fileBytesMax, bytes))
       await beginAnew()
       file = await openJournalFile(path, bytesWell)
@@ -115,6 +112,7 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   async function beginAnew(): Promise<void> {
     await closeFile()
     ;({ bytes: bytesWell, isUsed, next } = beginJournalFile(path, headerFor))
+    isBegun = true
   }
 
   async function closeFile(): Promise<void> {
@@ -147,11 +145,6 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
     }
   }
 
-  function count(call: EndedCall): void {
-    counts.add(call)
-    stopCounting ??= clock.after(COUNT_MS, addCounts)
-  }
-
   function addCounts(): void {
     stopCounting?.()
     stopCounting = undefined
@@ -181,11 +174,13 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   }
 
   return {
-    condition: () => ({ writable, waiting: waiting.length, lost }),
-    ended(call) {
+    condition: (): JournalCondition => ({ writable, waiting: waiting.length, lost }),
+    ended(call: EndedCall): void {
       const isOfStream = streaming.delete(call.id)
-      if (!isOfStream && !lines.hasOwn(call)) {
-        if (!isClosed) count(call)
+      if (!isOfStream && !hasOwnLine(call)) {
+        if (isClosed) return
+        counts.add(call)
+        stopCounting ??= clock.after(COUNT_MS, addCounts)
         return
       }
       if (isClosed) {
@@ -196,17 +191,16 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
       }
       add(isOfStream ? streamText(call) : runText(call))
     },
-    streaming(call) {
-      if (isClosed || !lines.hasOwn(call)) return
+    streaming(call: EndedCall): void {
+      if (isClosed || !hasOwnLine(call)) return
       streaming.add(call.id)
       add(runText({ ...call, streaming: true }))
     },
-    async close() {
+    async close(): Promise<void> {
       addCounts()
       isClosed = true
       await writing
       cancel?.()
-      cancel = undefined
       if (!(await writeWaiting())) {
         lost += waiting.length
         logger.error({ path, lost }, 'the journal ends without calls that it could not keep')
@@ -217,8 +211,7 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   }
 }
 
-/** @throws SvcError `journal_locked`, `journal_unwritable` */
-function lockedJournal(path: string, clock: Clock): JournalLock {
+function lockedJournal(path: string, clock: Clock) {
   try {
     return lockJournal(path, clock)
   } catch (cause) {

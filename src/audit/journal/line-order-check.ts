@@ -2,21 +2,12 @@
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { JournalLine } from './journal-lines.js'
 
-/** An error in the numbers or checksums of lines. */
 export interface LineFlaw {
   readonly flaw: 'edited_line' | 'missing_lines' | 'doubled_line' | 'moved_line'
   readonly says: string
-  /** The run of the line, where it has one. */
   readonly run?: EndedCall
   /** The start of the run, or of the run before it; 0 where there is none. */
   readonly atMs: number
-}
-
-export interface LineOrder {
-  /** The flaw of this line, as far as the lines so far show it. */
-  add(line: JournalLine): LineFlaw | undefined
-  /** The gaps that no later line has filled. */
-  end(): readonly LineFlaw[]
 }
 
 interface Gap {
@@ -29,7 +20,7 @@ interface Gap {
 /** Gaps that are remembered. A journal with more of them has been shuffled, and that is reported. */
 const GAPS_MAX = 1_000
 
-export function lineOrder(): LineOrder {
+export function lineOrder() {
   let expected: number | undefined
   let gaps: Gap[] = []
   let atMs = 0
@@ -53,7 +44,8 @@ export function lineOrder(): LineOrder {
   }
 
   return {
-    add(line) {
+    /** The flaw of this line, as far as the lines so far show it. */
+    add(line: JournalLine): LineFlaw | undefined {
       if (line.kind === 'unreadable' && line.number === undefined) return undefined
       if (line.kind === 'header') {
         if (line.header.next !== undefined) skipTo(line.header.next)
@@ -80,7 +72,7 @@ export function lineOrder(): LineOrder {
         ? { flaw: 'moved_line', says: `line ${number} stands after line ${expected - 1}`, run, atMs }
         : { flaw: 'doubled_line', says: `line ${number} is there again`, run, atMs }
     },
-    end: () =>
+    end: (): readonly LineFlaw[] =>
       gaps.map(({ from, to, atMs }) => {
         const says =
           to - from === 1 ? `line ${from} is not there` : `lines ${from} to ${to - 1} are not there`

@@ -2,17 +2,8 @@
 import { createHash } from 'node:crypto'
 import { SCRIPT, STYLE } from './page.generated.js'
 
-export interface AuditPage {
-  readonly html: string
-  /** `Content-Security-Policy`: exactly this style, exactly this script, and events from the page's own origin. */
-  readonly policy: string
-}
-
-export function auditPage(): AuditPage {
-  return { html: DOCUMENT, policy: POLICY }
-}
-
-const POLICY = [
+/** `Content-Security-Policy`: exactly this style, exactly this script, and events from the page's own origin. */
+export const POLICY = [
   "default-src 'none'",
   `script-src '${hashOf(SCRIPT)}'`,
   `style-src '${hashOf(STYLE)}'`,
@@ -35,7 +26,7 @@ const ICON = encodeURIComponent(
 )
 
 /** The document has no text of a caller or a seller: their text comes in events and is set as text. */
-const DOCUMENT = `<!doctype html>
+export const DOCUMENT = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -60,7 +51,7 @@ const DOCUMENT = `<!doctype html>
     <label>Outcome <select id="outcome"><option value="">all</option></select></label>
     <label>Charged <select id="chargedness"><option value="">all</option></select></label>
     </div>
-    <input type="search" id="search" placeholder="transaction, payer or call" aria-label="Search by transaction, payer or call" title="-ADDRESS leaves out what that wallet paid, such as your own" autocomplete="off" spellcheck="false">
+    <input type="search" id="search" placeholder="transaction, payer, balance or call" aria-label="Search by transaction, payer, balance or call" title="-ADDRESS leaves out what that wallet paid, such as your own" autocomplete="off" spellcheck="false">
     <label><input type="checkbox" id="quotes"> 402 quotes</label>
     <button type="button" id="csv" title="The calls that are shown, as CSV">CSV</button>
     <output id="shown"></output>
@@ -74,12 +65,13 @@ const DOCUMENT = `<!doctype html>
       <div class="card"><dt>Income</dt><dd id="income"></dd><dd class="note" id="income-note"></dd><dd class="note" id="days"></dd></div>
       <div class="card"><dt>Calls</dt><dd id="seen"></dd><dd class="note" id="seen-note"></dd></div>
       <div class="card"><dt>Success rate</dt><dd id="success"></dd><dd class="note" id="success-note"></dd></div>
-      <div class="card" id="doubt-tile"><dt>In doubt</dt><dd id="doubt"></dd><dd class="note"><span id="doubt-note"></span><button type="button" class="plain" id="doubt-show">look them up</button></dd></div>
+      <div class="card" id="owed-tile" hidden><dt>Owed in work</dt><dd id="owed"></dd><dd class="note" id="owed-note"></dd></div>
       <div class="card"><dt>Whole call, p95</dt><dd id="whole"></dd><dd class="note">95 of 100 are faster</dd></div>
     </dl>
     <section class="card wide"><h2>Income <small class="note" id="income-span"></small></h2><div class="plot note" id="income-plot" role="img" aria-label="Income over time"></div></section>
     <section class="card"><h2>Income by endpoint</h2><ul class="bars" id="by-endpoint"></ul></section>
     <section class="card"><h2>Income by payer</h2><ul class="bars" id="by-payer"></ul></section>
+    <section class="card broad" id="owed-card" hidden><h2>Balances outstanding <small class="note">the largest</small></h2><ul class="bars outcomes" id="by-balance"></ul></section>
     <section class="card wide"><h2>Newest payments</h2><ul class="bars" id="newest-rows"></ul></section>
     <section class="card wide"><h2>Calls <small class="note" id="calls-span"></small></h2><ul class="flow note" id="calls-legend"></ul><div class="plot note" id="calls-plot" role="img" aria-label="Calls over time"></div></section>
     <section class="card wide"><h2>Calls by outcome</h2><ul class="bars outcomes" id="by-outcome"></ul></section>
@@ -96,7 +88,7 @@ const DOCUMENT = `<!doctype html>
     <section id="machine" class="card" aria-label="Every way that a call can take">
       <div id="legend" class="flow note">
         <p>calls · their median time in the state</p>
-        <ul class="flow"><li class="key yes">charged</li><li class="key earlier">charged earlier</li><li class="key maybe">in doubt</li><li class="key no">not charged</li></ul>
+        <ul class="flow"><li class="key yes">charged</li><li class="key earlier">paid before</li><li class="key maybe">in doubt</li><li class="key no">not charged</li></ul>
         <label><input type="checkbox" id="unused"> unused exits</label>
       </div>
       <div id="drawing" tabindex="0"></div>

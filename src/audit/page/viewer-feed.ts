@@ -1,13 +1,13 @@
-/**
- * Keeps the last calls and sends them to the viewers. Each viewer has a position of its own: a slow viewer gets events later,
- * or fewer events, and delays neither the other viewers nor any call.
- */
+/** A slow viewer gets events later, or fewer events, and delays neither the other viewers nor any call. */
 import { recentBookings } from '../../domain/income-bookings.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
-import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
-import { every } from '../../ports/timeouts-and-aborts.js'
+import { type Cancel, type Clock, every, systemClock } from '../../ports/clock.js'
+import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { JournalHeader } from '../journal/journal-lines.js'
+import type { JournalPiece } from '../journal/journal-reader.js'
 import { type AuditEvents, type Decision, type Hello, keptOf, type RunView } from './page-events.js'
+import { earlierRuns, stepsOf, viewOf } from './run-views.js'
+import { type Standing, sellerStanding } from './seller-standing.js'
 
 /** The target of events. `write` returns whether more may follow at once. */
 export interface Viewer {
@@ -16,7 +16,6 @@ export interface Viewer {
 }
 
 export interface Seat {
-  /** Call it when more may be written again. */
   drained(): void
   leave(): void
 }
@@ -32,6 +31,11 @@ export interface Feed extends CallObserver {
 export interface FeedOptions extends Omit<Hello, 'capacity' | 'steps' | 'nowMs' | 'sinceMs'> {
   readonly header: JournalHeader
   readonly capacity?: number
+  /** What the journal has. It is read once, for the first viewer. */
+  readonly history?: () => AsyncIterable<JournalPiece>
+  /** Asked while somebody watches. */
+  readonly walletLacks?: () => Promise<string | undefined>
+  readonly logger?: Pick<Logger, 'warn'>
   readonly clock?: Pick<Clock, 'after' | 'now'>
 }
 
@@ -47,12 +51,13 @@ const HEARTBEAT_TICKS = 60
 export function createFeed({
   capacity = CAPACITY,
   header,
+  history,
+  walletLacks = async () => undefined,
+  logger = silentLogger,
   clock = systemClock,
   ...agent
 }: FeedOptions): Feed {
-  const steps = Object.entries(agent.machine.rows).flatMap(([state, { on }]) =>
-    Object.keys(on).map(event => `${state}.${event}`),
-  )
+  const steps = stepsOf(agent.machine)
   const sinceMs = clock.now()
   const places = new Map(steps.map((step, at) => [step, at]))
   let kept: RunView[] = []
@@ -60,33 +65,39 @@ export function createFeed({
   /** The payments in doubt, and how many calls ended so for each. */
   const doubts = new Map<string, number>()
   const streaming = new Map<string, EndedCall>()
-  const bookings = recentBookings()
+  const isFirstReport = recentBookings()
+  const standing = sellerStanding(walletLacks, clock)
   const totals = { calls: 0, charged: 0, inDoubt: 0, takenBaseUnits: 0n }
   let told = 0
   let stopTicking: Cancel | undefined
   let closed = false
 
   function seatFor(viewer: Viewer) {
-    let next = 0
+    let next = Number.NEGATIVE_INFINITY
+    let isGreeted = false
     let mayWrite = true
     let quietTicks = 0
     const send = <E extends keyof AuditEvents>(event: E, data: AuditEvents[E]) => {
       mayWrite = viewer.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
       quietTicks = 0
     }
-    let toldTotals = 0
+    let toldTotals = -1
+    let toldStanding: Standing | undefined
     let untold: readonly Decision[] = []
     const greet = () => {
-      next = 0
+      isGreeted = true
+      next = Number.NEGATIVE_INFINITY
       untold = []
+      toldTotals = -1
       const { id, initial, rows } = agent.machine
       const times = { nowMs: clock.now(), sinceMs }
       send('hello', { ...agent, machine: { id, initial, rows }, steps, capacity, ...times })
     }
     const tell = () => {
+      if (!isGreeted) return
       // It was too slow for calls that are forgotten now. It begins anew, so that its calls have no gap.
-      if (mayWrite && next > 0 && next < kept[0]!.number) greet()
-      while (mayWrite && next < told) {
+      if (mayWrite && Number.isFinite(next) && next < kept[0]!.number) greet()
+      while (mayWrite && next < told && kept.length > 0) {
         const from = kept.findLastIndex(({ number }) => number < next) + 1
         const runs = kept.slice(from, from + RUNS_AT_ONCE)
         next = runs.at(-1)!.number + 1
@@ -97,17 +108,18 @@ export function createFeed({
         untold = []
       }
       if (!mayWrite) return
-      if (toldTotals < told) {
+      if (toldTotals < told || toldStanding !== standing.now()) {
         toldTotals = told
+        toldStanding = standing.now()
         const { takenBaseUnits, ...counted } = totals
-        send('totals', { ...counted, taken: String(takenBaseUnits) })
+        send('totals', { ...counted, ...toldStanding, taken: String(takenBaseUnits) })
       } else if (++quietTicks > HEARTBEAT_TICKS) {
         mayWrite = viewer.write(': still here\n\n')
         quietTicks = 0
       }
     }
-    greet()
     return {
+      greet,
       tell,
       decide(decisions: readonly Decision[]) {
         untold = [...untold, ...decisions.filter(({ number }) => number < next)]
@@ -137,6 +149,22 @@ export function createFeed({
     for (const seat of seats) seat.decide(decisions)
   }
 
+  function books(call: EndedCall): boolean {
+    const isBooked = isFirstReport(call)
+    standing.add(call, isBooked)
+    return isBooked
+  }
+
+  let remembered: Promise<void> | undefined
+  async function remember(pieces: AsyncIterable<JournalPiece>): Promise<void> {
+    const about = { machine: agent.machine, places, beforeMs: sinceMs, capacity, books }
+    try {
+      kept = keptOf([...(await earlierRuns(pieces, about)), ...kept], capacity)
+    } catch (err) {
+      logger.warn({ err }, 'the audit page cannot read the journal: it has the calls of this process alone')
+    }
+  }
+
   function watchEnded(): void {
     if (seats.size > 0) return
     stopTicking?.()
@@ -152,7 +180,7 @@ export function createFeed({
     streaming: call => void streaming.set(call.id, call),
     ended(call) {
       streaming.delete(call.id)
-      const isBooked = bookings.books(call)
+      const isBooked = books(call)
       kept.push(viewOf(call, places, told++, isBooked))
       const silenced = kept.length - 1 - MESSAGES_MAX
       const run = kept[silenced]
@@ -172,8 +200,18 @@ export function createFeed({
       if (closed || seats.size >= VIEWERS_MAX) return undefined
       const seat = seatFor(viewer)
       seats.add(seat)
-      seat.tell()
+      const begin = () => {
+        if (!seats.has(seat)) return
+        standing.look(true)
+        seat.greet()
+        seat.tell()
+      }
+      if (history) {
+        remembered ??= remember(history())
+        void remembered.then(begin)
+      } else begin()
       stopTicking ??= every(clock, TICK_MS, () => {
+        standing.look()
         for (const each of seats) each.tell()
       })
       return {
@@ -186,7 +224,7 @@ export function createFeed({
     },
     *lines() {
       yield `${JSON.stringify(header)}\n`
-      for (const run of kept) yield lineOf(run)
+      for (const run of kept) if (run.number >= 0) yield lineOf(run)
       for (const call of streaming.values())
         yield lineOf(viewOf(call, places, told, false), { streaming: true })
     },
@@ -197,42 +235,4 @@ export function createFeed({
       watchEnded()
     },
   }
-}
-
-/** Lists each field, so that a later field of an ended call is not on the page before it is added here. */
-function viewOf(
-  call: EndedCall,
-  places: ReadonlyMap<string, number>,
-  number: number,
-  isBooked: boolean,
-): RunView {
-  const { id, traceId, endpoint, final, status, code, charged, startedMs, ms, path, timingsMs } = call
-  const { txId, amount, asset, mismatch, streamBroken, brokenBy, error, logs } = call
-  return {
-    number,
-    id,
-    traceId,
-    endpoint,
-    final,
-    status,
-    code,
-    charged,
-    startedMs,
-    ms,
-    path: path.map(step => places.get(step)!),
-    timingsMs: timingsMs.map(toMicroseconds),
-    txId,
-    amount,
-    asset,
-    mismatch,
-    streamBroken,
-    brokenBy,
-    ...(isBooked && { isBooked, payer: call.payer }),
-    error,
-    logs,
-  }
-}
-
-function toMicroseconds(ms: number): number {
-  return Math.round(ms * 1_000) / 1_000
 }

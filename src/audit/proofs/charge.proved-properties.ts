@@ -18,7 +18,6 @@ const CHARGE = [
 const HANDLING = ['delivering', 'serving']
 /** The call asked for the outcome of an earlier call's payment, and could not learn it. */
 const EARLIER_IN_DOUBT = ['recovering.undecided', 'recovering.storeDown', 'recovering.broke']
-/** States that give a recorded payment back. */
 const GIVING_BACK = ['releasing', 'yielding']
 /** The steps of a call that a balance is charged for, in this order. */
 const COUNT = [/^opening\.(opened|orphaned)$/, /^entitling\.covered$/, /^serving\.measured$/, /^counting\./]
@@ -60,7 +59,6 @@ const passing = (ways: Ways, ...states: string[]) =>
 const taking = (ways: Ways, ...steps: string[]) =>
   ways.filter(way => steps.some(step => way.steps.includes(step)))
 const lastStep = ({ steps }: MachinePath) => steps.at(-1)!
-/** The step by which a path reached a state. */
 const stepBefore = ({ states, steps }: MachinePath, state: string) => steps[states.indexOf(state) - 1]
 const handled = ({ states }: MachinePath) => states.filter(state => HANDLING.includes(state))
 const handledWell = ({ steps }: MachinePath) =>

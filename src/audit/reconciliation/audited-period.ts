@@ -1,4 +1,3 @@
-/** The period of an audit. */
 import type { Period } from './incoming-transfers.js'
 
 /** Clocks differ, and the payment of a call before midnight may land after it. */
@@ -18,7 +17,6 @@ export function landedBy(ms: number): number {
   return ms + SLACK_MS
 }
 
-/** The shortest period that includes both. */
 export function spanning(a: Period, b: Period): Period {
   return { fromMs: Math.min(a.fromMs, b.fromMs), toMs: Math.max(a.toMs, b.toMs) }
 }

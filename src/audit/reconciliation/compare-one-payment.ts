@@ -9,10 +9,7 @@ import { type Difference, differenceOf } from './findings.js'
 import type { Transfer } from './incoming-transfers.js'
 import { paymentOf } from './payment-fingerprints.js'
 
-/**
- * Checks the runs that report one charge. Two runs that settled it are two answers for one payment. The same run twice is a
- * doubled line. One run that settled it and one that found it landed are correct: the first was slow.
- */
+/** Two runs that settled it are two answers for one payment. One that settled and one that found it landed are correct. */
 export function reportedTwice(bookings: readonly EndedCall[]): Difference[] {
   const differences: Difference[] = []
   const ids = new Set<string>()
@@ -28,7 +25,6 @@ export function reportedTwice(bookings: readonly EndedCall[]): Difference[] {
   return differences
 }
 
-/** The differences between a run that reports a charge and its transfer. */
 export function unequalParts(run: EndedCall, landed: Transfer, header: JournalHeader): Difference[] {
   const differs = (finding: Parameters<typeof differenceOf>[1], says: string) =>
     differenceOf(run, finding, says)
@@ -59,10 +55,7 @@ export function misdated(run: EndedCall, { landedMs }: Transfer): Difference | u
   return differenceOf(run, 'wrong_time', `it landed at ${landed}, and the run began at ${said}`)
 }
 
-/**
- * The finding for a transfer that no run books. Of several runs that speak of it the last one counts: a caller may present a
- * payment again after a call that did not charge it.
- */
+/** Of several runs the last one counts: a payment may be presented again after a call that did not charge it. */
 export function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Difference | undefined {
   if (runs.some(reportsCharge)) return undefined
   const amount = `${formatUsd(transfer.amount)} from ${transfer.payer}`

@@ -8,13 +8,12 @@ import { within } from './audited-period.js'
 import { misdated, reportedTwice, unbooked, unequalParts } from './compare-one-payment.js'
 import { bySeverity, type Difference, differenceOf } from './findings.js'
 import type { IncomingTransfers, Period, Transfer } from './incoming-transfers.js'
-import { type Fingerprints, landedPaymentOf, paymentOf, type Unequal } from './payment-fingerprints.js'
+import { type Fingerprints, landedPaymentOf, paymentOf } from './payment-fingerprints.js'
 
 export interface ComparisonOptions {
   readonly journal: () => AsyncIterable<JournalPiece>
   readonly transfers: (header: JournalHeader) => IncomingTransfers
   readonly confirmedRound?: (header: JournalHeader, txId: string) => Promise<bigint | undefined>
-  /** Called with each transaction that the chain lists. */
   readonly onLanded: (txId: string) => void
   readonly header: JournalHeader
   /** Has the runs that report a charge already. */
@@ -36,12 +35,11 @@ export async function compareWithChain(
   const { header, prints, listed } = options
   const transfers = options.transfers(header)
   try {
-    for await (const page of transfers.to(header.payTo, header.asset, listed)) {
+    for await (const page of transfers.to(header.payTo, header.asset, listed))
       for (const transfer of page) {
         prints.add('chain', landedPaymentOf(transfer))
         options.onLanded(transfer.txId)
       }
-    }
     const unequal = prints.unequal(PAYMENTS_MAX)
     if (unequal.buckets === 0) return { differences: [], more: false }
     const found = await collect(options, transfers, unequal)
@@ -57,27 +55,22 @@ export async function compareWithChain(
 }
 
 interface Found {
-  /** The runs that name a payment, by its transaction id. */
   readonly runs: ReadonlyMap<string, readonly EndedCall[]>
   readonly landed: ReadonlyMap<string, Transfer>
   readonly more: boolean
 }
 
-/**
- * Reads both sides again, and keeps the payments in the buckets that differ. It reads the chain first: a run without a charge
- * matters only where its payment landed, and callers can send refused payments in any number.
- */
+/** The chain first: a run without a charge matters only where its payment landed, and anybody can send refused ones. */
 async function collect(
   { journal, header, listed }: ComparisonOptions,
   transfers: IncomingTransfers,
-  unequal: Unequal,
+  unequal: ReturnType<Fingerprints['unequal']>,
 ): Promise<Found> {
   const landed = new Map<string, Transfer>()
-  for await (const page of transfers.to(header.payTo, header.asset, listed)) {
+  for await (const page of transfers.to(header.payTo, header.asset, listed))
     for (const transfer of page) if (unequal.has(transfer.txId)) landed.set(transfer.txId, transfer)
-  }
   const runs = new Map<string, EndedCall[]>()
-  for await (const piece of journal()) {
+  for await (const piece of journal())
     for (const run of piece.runs) {
       const { txId = '' } = run
       if (!landed.has(txId) && !(reportsCharge(run) && unequal.has(txId))) continue
@@ -86,7 +79,6 @@ async function collect(
       if (known) known.push(run)
       else runs.set(key, [run])
     }
-  }
   return { runs, landed, more: unequal.skipped > 0 }
 }
 

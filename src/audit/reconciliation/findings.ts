@@ -39,10 +39,8 @@ export type Finding = keyof typeof FINDINGS
 
 export interface Difference {
   readonly finding: Finding
-  /** The difference, in one line. */
   readonly says: string
   readonly txId?: string
-  /** The run's id, where there is a run. */
   readonly run?: string
   readonly endpoint?: string
   readonly atMs: number
@@ -58,7 +56,6 @@ export function differenceOf(
 
 const RANKS = new Map(Object.keys(FINDINGS).map((finding, rank) => [finding, rank]))
 
-/** Sorts the worst findings first, and equal ones by time. */
 export function bySeverity(a: Difference, b: Difference): number {
   return RANKS.get(a.finding)! - RANKS.get(b.finding)! || a.atMs - b.atMs
 }

@@ -2,33 +2,20 @@
 import type { EndedCall } from '../../ports/call-observer.js'
 
 export interface DayOfEndpoint {
-  /** The date, such as `2026-01-31`. */
   readonly day: string
   readonly endpoint: string
   readonly calls: number
-  /** The number of booked payments. */
   readonly charged: number
   /** The calls in doubt whose payments may still land. */
   readonly inDoubt: number
   readonly takenBaseUnits: bigint
 }
 
-export interface Summary {
-  /** @param isBooking Whether the run books its payment. */
-  add(run: EndedCall, isBooking: boolean): void
-  /** So many calls that charged nothing. */
-  count(calls: number, of: Pick<EndedCall, 'startedMs' | 'endpoint'>): void
-  /** The payment of this run, which was added, is not decided. */
-  doubt(run: EndedCall): void
-  /** By day, then by endpoint. */
-  days(): readonly DayOfEndpoint[]
-}
-
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 const DAY_MS = 86_400_000
 
-export function createSummary(): Summary {
+export function createSummary() {
   const days = new Map<number, Map<string, Mutable<DayOfEndpoint>>>()
   function rowOf({ startedMs, endpoint }: Pick<EndedCall, 'startedMs' | 'endpoint'>): Mutable<DayOfEndpoint> {
     const day = Math.floor(startedMs / DAY_MS)
@@ -39,18 +26,20 @@ export function createSummary(): Summary {
   }
 
   return {
-    add(run, isBooking) {
+    add(run: EndedCall, isBooking: boolean): void {
       const row = rowOf(run)
       row.calls++
       if (!isBooking) return
       row.charged++
       row.takenBaseUnits += BigInt(run.amount ?? 0)
     },
-    count(calls, of) {
+    /** So many calls that charged nothing. */
+    count(calls: number, of: Pick<EndedCall, 'startedMs' | 'endpoint'>): void {
       rowOf(of).calls += calls
     },
-    doubt: run => void rowOf(run).inDoubt++,
-    days: () =>
+    /** The payment of this run, which was added, is not decided. */
+    doubt: (run: EndedCall) => void rowOf(run).inDoubt++,
+    days: (): readonly DayOfEndpoint[] =>
       [...days.values()]
         .flatMap(endpoints => [...endpoints.values()])
         .sort((a, b) => compare(a.day, b.day) || compare(a.endpoint, b.endpoint)),

@@ -11,14 +11,9 @@ import {
 import { textFromBase64 } from '../../domain/bytes.js'
 import { isRecord } from '../../domain/x402.js'
 
-/**
- * The transfers that an account has received, as the chain reports them. If the chain does not answer, it rejects: no
- * answer is not an empty list.
- */
+/** If the chain does not answer, these reject: no answer is not an empty list. */
 export interface IncomingTransfers {
-  /** Every transfer of the asset to the account that landed in the period, in pages, in any order. */
   to(payTo: string, asset: string, period: Period): AsyncIterable<readonly Transfer[]>
-  /** One transaction of any kind; `undefined` where no transaction of this id has landed. */
   find(txId: string): Promise<Transfer | undefined>
   close(): Promise<void>
 }
@@ -35,7 +30,6 @@ export interface Transfer {
   readonly receiver: string
   /** Decimal id; empty where the transaction moved no asset. */
   readonly asset: string
-  /** Base units. */
   readonly amount: bigint
   readonly landedMs: number
   /** As text; absent where it has none. Anybody can write anything into the note of their own transfer. */

@@ -8,20 +8,14 @@ import {
 } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 
-export interface LegalPaths {
-  /** Why a run's path is impossible; `undefined` where it is possible. */
-  objection(run: EndedCall): string | undefined
-  /** The number of distinct paths. */
-  readonly distinct: number
-}
-
 /** The machine has a few hundred paths. A journal with more than this is forged: further paths are checked but not kept. */
 const KEPT_MAX = 10_000
 
-export function legalPaths(): LegalPaths {
+export function legalPaths() {
   const known = new Map<string, string | undefined>()
   return {
-    objection(run) {
+    /** Why a run's path is impossible; `undefined` where it is possible. */
+    objection(run: EndedCall): string | undefined {
       const key = `${run.path.join(' ')} ${run.final} ${run.charged}`
       if (known.has(key)) return known.get(key)
       const objection = objectionTo(run)

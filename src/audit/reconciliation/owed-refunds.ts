@@ -34,17 +34,11 @@ const MAY_BE_KEPT: ReadonlySet<OwedReason> = new Set(['stream_left', 'window_sol
 
 export type OwedReason = keyof typeof OWED_REASONS
 
-export interface OwedRefund {
+export interface OwedRefund
+  extends Pick<Transfer, 'txId' | 'payer' | 'amount' | 'landedMs'>,
+    Partial<Pick<EndedCall, 'endpoint' | 'windowEndsMs'>> {
   readonly reason: OwedReason
-  readonly payer: string
-  /** Base units, as the chain has it. */
-  readonly amount: bigint
-  readonly txId: string
-  readonly landedMs: number
-  readonly endpoint?: string
   readonly run?: string
-  /** When the window ends that the payment bought. */
-  readonly windowEndsMs?: number
   /** The payment that sent it back; absent where it is still owed. */
   readonly sentBackBy?: string
   /** A payment that may have sent it back: its note names no transaction. */
@@ -53,7 +47,6 @@ export interface OwedRefund {
 
 export interface OwedReport {
   readonly books: ReconciliationReport
-  /** Oldest first. */
   readonly refunds: readonly OwedRefund[]
   /** Not owed as a whole: streams that their callers broke off, and windows whose first answer broke. Oldest first. */
   readonly mayBeKept: readonly OwedRefund[]
@@ -61,21 +54,13 @@ export interface OwedReport {
   readonly unexplained: number
 }
 
-interface Suspect {
-  readonly reason: OwedReason
-  readonly txId: string
-  readonly endpoint?: string
-  readonly run?: string
-  readonly windowEndsMs?: number
-}
+type Suspect = Pick<OwedRefund, 'reason' | 'txId' | 'endpoint' | 'run' | 'windowEndsMs'>
 
 export interface OwedOptions extends ReconciliationOptions {
-  /** Transactions without a note that the seller knows to be refunds. */
   readonly knownRefunds?: ReadonlySet<string>
   readonly clock?: Pick<Clock, 'now'>
 }
 
-/** @throws SvcError `empty_journal`, `mixed_journal`, and the errors of the chain's adapters. */
 export async function owedRefunds(options: OwedOptions): Promise<OwedReport> {
   const unanswered = new Map<string, Suspect>()
   const suspect = (run: EndedCall, reason: OwedReason) => {
@@ -184,17 +169,15 @@ async function markedSentBack(
     ['maybeSentBackBy', (to, of) => to.amount === of.amount && !NAMES_A_TRANSACTION.test(to.note ?? '')],
   ]
   let refunds = owed
-  for (const [as, is] of ways) {
+  for (const [as, is] of ways)
     refunds = refunds.map(refund => {
       if (refund.sentBackBy !== undefined) return refund
       const by = taken(back.get(refund.payer)!, to => to.landedMs >= refund.landedMs && is(to, refund))
       return by === undefined ? refund : { ...refund, [as]: by }
     })
-  }
   return [...refunds]
 }
 
-/** Takes the first that matches out of the list. */
 function taken(transfers: Transfer[], matches: (transfer: Transfer) => boolean): string | undefined {
   const at = transfers.findIndex(matches)
   return at < 0 ? undefined : transfers.splice(at, 1)[0]!.txId

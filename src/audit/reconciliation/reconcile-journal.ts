@@ -1,7 +1,4 @@
-/**
- * Compares a journal of calls with the chain, in both directions, and with the machine. It reads the journal once, and a
- * second time only where they differ. It keeps 16 to 32 bytes for each payment, however long the journal and the chain are.
- */
+/** Reads the journal once, and again only where it differs from the chain. Keeps 16 to 32 bytes for each payment. */
 import { STREAM_TIMEOUT_MAX_MS } from '../../domain/endpoint-options.js'
 import { SvcError } from '../../domain/errors.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
@@ -12,17 +9,15 @@ import type { JournalPiece } from '../journal/journal-reader.js'
 import type { LineFlaw } from '../journal/line-order-check.js'
 import { landedBy, spanning, widened, within } from './audited-period.js'
 import { type BalanceAccount, balanceAccounts } from './balance-accounts.js'
-import { createBooked } from './booked-payments.js'
 import { compareWithChain } from './compare-with-chain.js'
 import { bySeverity, type Difference, differenceOf } from './findings.js'
 import { createSummary, type DayOfEndpoint } from './income-by-day.js'
 import type { IncomingTransfers, Period } from './incoming-transfers.js'
 import { legalPaths } from './legal-paths.js'
 import { decidedByMs, openDoubts } from './open-doubts.js'
-import { fingerprints, paymentOf } from './payment-fingerprints.js'
+import { createBooked, fingerprints, paymentOf } from './payment-fingerprints.js'
 
 export interface ReconciliationOptions {
-  /** Reads the journals from their beginning, at each call. */
   readonly journal: () => AsyncIterable<JournalPiece>
   readonly transfers: (header: JournalHeader) => IncomingTransfers
   /** The round in which a node has a transaction; `undefined` where it has none. */
@@ -30,7 +25,6 @@ export interface ReconciliationOptions {
   /** @default from the beginning of the first journal to a minute ago */
   readonly period?: Partial<Period>
   readonly nowMs?: () => number
-  /** Called with each run of the period that books a payment, in the journals' order. */
   readonly onBooked?: (run: EndedCall) => void
   /** Called with each run of the period whose stream broke, after it may have been booked. */
   readonly onBroken?: (run: EndedCall) => void
@@ -45,16 +39,13 @@ export interface ReconciliationReport {
   readonly counted: number
   /** When the first journal was begun; absent where none says so. */
   readonly openedMs?: number
-  /** Older lines are not there: the journal covers the time since `beforeMs` alone. */
   readonly missing?: MissingLines
-  /** The number of distinct paths of the runs. */
   readonly paths: number
   readonly days: readonly DayOfEndpoint[]
   /** The balances that were sold or used in the period. */
   readonly balances: readonly BalanceAccount[]
   /** When the last payment in doubt is decided; absent where the chain has decided all. */
   readonly decidedByMs?: number
-  /** The worst first. */
   readonly differences: readonly Difference[]
   /** There are more differences than the list can have. Correct these and audit again. */
   readonly more: boolean
@@ -76,7 +67,6 @@ const OTHERS = '(others)'
 /** The most errors of the journal itself that are listed. */
 const OBJECTIONS_MAX = 100
 
-/** @throws SvcError `empty_journal`, `mixed_journal`, and the errors of the chain's adapters. */
 export async function reconcileJournal(options: ReconciliationOptions): Promise<ReconciliationReport> {
   const { nowMs = systemClock.now } = options
   const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = options.period ?? {}
@@ -118,7 +108,7 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
     for (const flaw of piece.flaws) if (within(flaw.atMs, named) || flaw.atMs === 0) object(flawed(flaw))
     for (const run of piece.runs) {
       // Runs outside the period count here too: of two runs that report a payment, the first books it.
-      const isBooking = reportsCharge(run) && (run.txId === undefined || booked.add(run.txId))
+      const isBooking = reportsCharge(run) && (run.txId === undefined || booked(run.txId))
       if (!within(run.startedMs, widened(named))) continue
       if (reportsCharge(run)) prints.add('runs', paymentOf(run))
       if (!within(run.startedMs, named)) continue

@@ -8,28 +8,81 @@ import type { IPolicy } from 'cockatiel'
 import { exchangeTo } from '#platform'
 import type { WebhookOptions } from '../../app/server/observer-options.js'
 import { SvcError } from '../../domain/errors.js'
-import { recentBookings } from '../../domain/income-bookings.js'
-import type { CallObserver } from '../../ports/call-observer.js'
-import { systemClock, wakefulClock } from '../../ports/clock.js'
+import { recentBookings, reportsCharge } from '../../domain/income-bookings.js'
+import { formatUsd } from '../../domain/money.js'
+import type { EndedCall } from '../../ports/call-observer.js'
+import { systemClock, wakefulClock, withTimeout } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { withTimeout } from '../../ports/timeouts-and-aborts.js'
 import type { JournalHeader } from '../journal/journal-lines.js'
-import { type SettlementMessage, settlementMessage } from './settlement-message.js'
 
-export interface WebhookLimits {
-  /** Attempts of one message, about five minutes together. @default 12 */
-  readonly attemptsMax?: number
-  /** The pause after the first failed attempt. It about doubles after each further one, up to a minute. @default 500 */
-  readonly retryMs?: number
-  /** The time limit of one attempt. @default 10000 */
-  readonly timeoutMs?: number
-  /** The most messages that wait for delivery. Above it new messages are dropped. @default 1000 */
-  readonly pendingMax?: number
+/** The body of a settlement webhook. Later versions may add fields, and types. */
+export interface SettlementMessage {
+  /** A payment landed: its call settled it, or a later call found that it had landed. */
+  readonly type: 'call.settled'
+  /**
+   * The payment's transaction id, or the call's id where `txId` is null. The header `webhook-id` has it too. One payment is
+   * one event. Two processes may report the same payment, so a receiver ignores an id that it has seen.
+   */
+  readonly id: string
+  /** The id of the call that reports the payment, as in runs and logs. */
+  readonly run: string
+  /** The agent's handle, as in its journal. */
+  readonly agent: string
+  /** The network, as in the journal: such as `testnet`. */
+  readonly network: string
+  /** The name of the endpoint that was called. */
+  readonly endpoint: string
+  /** The payment's transaction id; null where the payment has no readable transaction and the facilitator named none. */
+  readonly txId: string | null
+  /** Base units of the asset. */
+  readonly amount: string
+  /** The amount in dollars, such as `0.01`. */
+  readonly usd: string
+  /** The asset's id, in decimal. */
+  readonly asset: string
+  /** The payer; null where it is unknown. */
+  readonly payer: string | null
+  /** When the call ended, ISO 8601. */
+  readonly at: string
+  /** The answer was a stream, and the payer did not get all of it. */
+  readonly streamBroken?: true
+  /** Whose side broke the stream. */
+  readonly brokenBy?: 'caller' | 'seller'
 }
 
-export interface SettlementWebhook extends CallObserver {
-  /** Resolves when all messages are delivered, or after `graceMs`. Then the rest is dropped. */
-  close(graceMs: number): Promise<void>
+/** `undefined` for a call that reports no charge. */
+function settlementMessage(
+  call: EndedCall,
+  { agent, network }: Pick<JournalHeader, 'agent' | 'network'>,
+): SettlementMessage | undefined {
+  const { id, endpoint, txId, amount, asset, payer, startedMs, ms, streamBroken, brokenBy } = call
+  if (!reportsCharge(call) || amount === undefined || asset === undefined) return undefined
+  return {
+    type: 'call.settled',
+    id: txId ?? id,
+    run: id,
+    agent,
+    network,
+    endpoint,
+    txId: txId ?? null,
+    amount,
+    usd: formatUsd(BigInt(amount)).slice(1),
+    asset,
+    payer: payer ?? null,
+    at: new Date(startedMs + ms).toISOString(),
+    ...(streamBroken && { streamBroken, brokenBy }),
+  }
+}
+
+const LIMITS = {
+  /** Attempts of one message, about five minutes together. */
+  attemptsMax: 12,
+  /** The pause after the first failed attempt. It about doubles after each further one, up to a minute. */
+  retryMs: 500,
+  /** The time limit of one attempt. */
+  timeoutMs: 10_000,
+  /** The most messages that wait for delivery. Above it new messages are dropped. */
+  pendingMax: 1_000,
 }
 
 const CONNECTIONS_MAX = 8
@@ -37,14 +90,13 @@ const CONNECTIONS_MAX = 8
 const REPLY_BYTES_MAX = 131_072
 const RETRY_MAX_MS = 60_000
 
-/** @throws SvcError `invalid_options` */
 export function settlementWebhook(
   options: WebhookOptions,
   seller: Pick<JournalHeader, 'agent' | 'network'>,
   logger: Logger,
-  limits: WebhookLimits = {},
-): SettlementWebhook {
-  const { attemptsMax = 12, retryMs = 500, timeoutMs = 10_000, pendingMax = 1_000 } = limits
+  limits: Partial<typeof LIMITS> = {},
+) {
+  const { attemptsMax, retryMs, timeoutMs, pendingMax } = { ...LIMITS, ...limits }
   const url = webhookUrl(options.url)
   const key = secretKey(options.secret)
   const receiver = exchangeTo(url.origin, {
@@ -53,7 +105,7 @@ export function settlementWebhook(
     isEnough: () => true,
   })
   const pending = new Map<SettlementMessage, Promise<void>>()
-  const bookings = recentBookings()
+  const books = recentBookings()
   let closing = false
   let policy: Promise<IPolicy> | undefined
 
@@ -81,8 +133,8 @@ export function settlementWebhook(
   }
 
   return {
-    ended(call) {
-      if (!bookings.books(call)) return
+    ended(call: EndedCall): void {
+      if (!books(call)) return
       const message = settlementMessage(call, seller)
       if (message === undefined) return
       if (closing) lost(message, new Error('the server is closed'))
@@ -90,7 +142,8 @@ export function settlementWebhook(
       // The delivery begins in a turn of its own, so that its entry exists before it can be deleted.
       else pending.set(message, Promise.resolve(message).then(deliver))
     },
-    async close(graceMs) {
+    /** Resolves when all messages are delivered, or after `graceMs`. Then the rest is dropped. */
+    async close(graceMs: number): Promise<void> {
       closing = true
       await settledWithin(graceMs, [...pending.values()])
       for (const message of pending.keys()) lost(message, new Error('the server ended first'))
@@ -126,7 +179,6 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 const SECRET_BYTES_MIN = 24
 const SECRET_BYTES_MAX = 64
 
-/** @throws SvcError `invalid_options` unless it is base64 of 24 to 64 bytes, with or without `whsec_` before it. */
 function secretKey(secret: unknown): Buffer {
   const text = typeof secret === 'string' ? secret.replace(SECRET_PREFIX, '') : ''
   const key = BASE64.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0)
@@ -137,11 +189,7 @@ function secretKey(secret: unknown): Buffer {
   )
 }
 
-/**
- * The id is the same in every attempt, so that a receiver can ignore a message that it has seen.
- *
- * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
- */
+/** @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
 function signedHeaders(key: Buffer, id: string, nowMs: number, body: string): Record<string, string> {
   const timestamp = String(Math.floor(nowMs / 1_000))
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')

@@ -1,9 +1,6 @@
 /** What a call asks of a charge store, and what it is told. */
 
-/**
- * The records that a call holds. Everything under one `slot` (the payer) is stored together, so that moves can be
- * atomic.
- */
+/** The records that a call holds. Everything under one `slot` (the payer) is stored together, so that moves can be atomic. */
 export interface Hold {
   /** The payer, or another owner of the key. */
   readonly slot: string
@@ -152,16 +149,6 @@ export interface UnitsCounted {
   readonly verdict: Closed
   /** The units that are not counted now, reserved ones included; absent where the balance is gone. */
   readonly unused?: number
-}
-
-/** The result of `look`. */
-export interface UnitsLeft {
-  /** The units that are not counted, reserved ones included. */
-  readonly unused: number
-  /** Those that a call may take. */
-  readonly free: number
-  /** The end of the period. */
-  readonly expiresAtMs: number
 }
 
 /** The arguments of `resolve`. */

@@ -5,28 +5,43 @@
  * A store runs one at a time over its records and its own time, and stores all that it leaves, or nothing. The bounds of a store's
  * memory are not decided here.
  */
-import { LAPSED_KEPT_MS } from '../machines/claim-and-payment.rules.js'
-import { type Decision, leaving, NONE, unchanged } from './decision.js'
-import type { LeasedHold, Opened, OpenMove, RecordMove, Resolved, ResolveMove } from './moves.js'
+
+import { claimTable } from '../machines/claim.machine.js'
+import { CLOSING_EVENTS, LAPSED_KEPT_MS } from '../machines/claim-and-payment.rules.js'
+import { next } from '../state-machine/transition-table.js'
+import type {
+  Closed,
+  CloseMove,
+  Hold,
+  Opened,
+  OpenMove,
+  RecordMove,
+  Resolved,
+  ResolveMove,
+  UnitsCounted,
+} from './moves.js'
 import {
   type Claim,
   claimAfter,
   claimLists,
+  type Decision,
   findClaim,
   findPayment,
   holdClaim,
   holdPayment,
   isCompleted,
+  leaving,
+  NONE,
   type Payment,
   paymentAfter,
   paymentLists,
   type Records,
+  unchanged,
   verdictOn,
 } from './records.js'
-import { findUnits, outlasting, reserve } from './units.js'
+import { charged, findUnits, outlasting, reserve } from './units.js'
 
-export { close, count } from './closing.js'
-export { drop, look, sell } from './units.js'
+export { drop, sell } from './units.js'
 
 export function open(records: Records, move: OpenMove, nowMs: number): Decision<Opened> {
   const claim = findClaim(records, move, nowMs)
@@ -37,20 +52,18 @@ export function open(records: Records, move: OpenMove, nowMs: number): Decision<
   if (claim && (!move.isBearer || opensForBearer(claim, payment, move))) {
     if (claim.bodyHash !== move.claim!.bodyHash) return unchanged({ verdict: 'reused' })
     if (isCompleted(claim)) return unchanged(replay(claim))
-    if (claim.token !== move.token && nowMs < claim.leaseEndsMs) {
+    if (claim.token !== move.token && nowMs < claim.leaseEndsMs)
       return unchanged({ verdict: 'inProgress', retryAfterMs: claim.leaseEndsMs - nowMs })
-    }
     if (claimLists(claim, 'orphaned')) return takeOver(claim, move, nowMs)
   } else if (claim && presented === 'opened') return unchanged({ verdict: 'unsure' })
   if (presented === 'spent') return unchanged({ verdict: presented })
-  if (presented === 'inUse') {
+  if (presented === 'inUse')
     return unchanged({ verdict: presented, retryAfterMs: Math.max(0, payment!.leaseEndsMs - nowMs) })
-  }
   const event = claim ? 'reopened' : 'opened'
   const heldClaim = move.claim && holdClaim(claim, move, nowMs, event, move.caller)
   const heldPayment = move.payment ? holdPayment(payment, move, nowMs) : undefined
   if (heldClaim && move.take !== undefined)
-    return reserve(records, { ...move, take: move.take }, claim, heldClaim, heldPayment, nowMs)
+    return reserve(records, move, move.take, claim, heldClaim, heldPayment, nowMs)
   return leaving({ verdict: 'opened' }, heldClaim, heldPayment)
 }
 
@@ -130,13 +143,13 @@ function recordAgain(
 }
 
 /** Both or neither. */
-export function renew(records: Records, move: LeasedHold, nowMs: number): Decision<boolean> {
-  const claim = findClaim(records, move, nowMs)
-  const payment = findPayment(records, move.payment, nowMs)
-  if (move.claim && !(claim?.token === move.token && claimLists(claim, 'renewed'))) return unchanged(false)
-  if (move.payment && !(payment?.token === move.token && paymentLists(payment, 'renewed')))
+export function renew(records: Records, hold: Hold, leaseMs: number, nowMs: number): Decision<boolean> {
+  const claim = findClaim(records, hold, nowMs)
+  const payment = findPayment(records, hold.payment, nowMs)
+  if (hold.claim && !(claim?.token === hold.token && claimLists(claim, 'renewed'))) return unchanged(false)
+  if (hold.payment && !(payment?.token === hold.token && paymentLists(payment, 'renewed')))
     return unchanged(false)
-  const leaseEndsMs = nowMs + move.leaseMs
+  const leaseEndsMs = nowMs + leaseMs
   // What is recorded has an expiry of its own. Before that, the lease decides.
   const lapsedKeptMs = leaseEndsMs + LAPSED_KEPT_MS
   const renewedClaim = claim && {
@@ -151,7 +164,7 @@ export function renew(records: Records, move: LeasedHold, nowMs: number): Decisi
     leaseEndsMs,
     expiresAtMs: paymentLists(payment, 'recorded') ? lapsedKeptMs : payment.expiresAtMs,
   }
-  const units = claim?.reserved === undefined ? undefined : findUnits(records, move, nowMs)
+  const units = claim?.reserved === undefined ? undefined : findUnits(records, hold, nowMs)
   return leaving(true, renewedClaim, renewedPayment, units && outlasting(units, lapsedKeptMs))
 }
 
@@ -184,4 +197,47 @@ export function resolve(records: Records, move: ResolveMove, nowMs: number): Dec
     claims: [holdClaim(claim, move, nowMs, 'dead', claim.caller)],
     payments: move.payment ? [...decided, holdPayment(payment, move, nowMs)] : decided,
   }
+}
+
+export function close(records: Records, move: CloseMove, nowMs: number): Decision<Closed> {
+  const claim = findClaim(records, move, nowMs)
+  const payment = findPayment(records, move.payment, nowMs)
+  // A call that took a recorded claim over may resolve it but not close it: another call recorded the answer.
+  const claimOurs =
+    claim?.token === move.token && (!claimLists(claim, 'orphaned') || claim.kept!.by === move.token)
+  // This count is sent again.
+  if (claimOurs && move.charge !== undefined && isCompleted(claim)) return unchanged('closed')
+  // Another call took the claim over and asks the chain about this payment. Our release would free the payment too early.
+  const paymentOurs = payment?.token === move.token && (move.how !== 'release' || !move.claim || claimOurs)
+  const claims = claimOurs ? closeClaim(records, claim, move, nowMs) : NONE
+  const event = paymentOurs && CLOSING_EVENTS[move.how].payment.find(event => paymentLists(payment, event))
+  const payments = event ? [{ ...payment!, state: paymentAfter(payment!, event) }] : NONE
+  const isClosed = (!move.claim || claims.length > 0) && (!move.payment || payments.length > 0)
+  const isCounted = move.charge !== undefined && claims[0] !== undefined && isCompleted(claims[0])
+  const units = isCounted ? charged(findUnits(records, move, nowMs), move.charge) : undefined
+  return { verdict: isClosed ? 'closed' : 'superseded', claims, payments, units }
+}
+
+export function count(records: Records, move: CloseMove, nowMs: number): Decision<UnitsCounted> {
+  const { verdict, claims, payments, units } = close(records, move, nowMs)
+  const { unused } = units ?? findUnits(records, move, nowMs) ?? {}
+  return { verdict: { verdict, unused }, claims, payments, units }
+}
+
+function closeClaim(records: Records, claim: Claim, move: CloseMove, nowMs: number): readonly Claim[] {
+  const { answer, answerName, charge, retentionMs } = move
+  const keeps = answer !== undefined || (charge !== undefined && !claim.kept)
+  const kept = keeps ? { answer, payment: claim.kept?.payment, by: claim.kept?.by } : claim.kept
+  // Without an answer there is nothing to replay, so the key is released. What was charged for stays.
+  const how = kept ? move.how : 'release'
+  const event = CLOSING_EVENTS[how].claim.find(event => claimLists(claim, event))
+  if (!event) return NONE
+  const state = claimAfter(claim, event)
+  const closed = { ...claim, state, kept, expiresAtMs: nowMs + retentionMs, reserved: undefined }
+  if (how !== 'forfeit' || answerName === undefined) return [closed]
+  // The answer lost its key, and is kept under its payment's own name. A call that stopped there before it recorded makes room.
+  const named = findClaim(records, move, nowMs, answerName)
+  if (named && !(claimLists(named, 'recorded') && named.leaseEndsMs <= nowMs)) return [closed]
+  const filed = next(claimTable, claimTable.initial, 'kept')
+  return [closed, { ...closed, name: answerName, state: filed, isOfPayment: true, caller: undefined }]
 }

@@ -4,9 +4,16 @@
  */
 import { subscriptionTable } from '../machines/subscription.machine.js'
 import { next } from '../state-machine/transition-table.js'
-import { type Decision, leaving, unchanged } from './decision.js'
-import type { Hold, Opened, OpenMove, SellMove, UnitsLeft, UnitsTaken } from './moves.js'
-import type { Claim, Payment, Records, Units } from './records.js'
+import type { Hold, Opened, OpenMove, SellMove, UnitsTaken } from './moves.js'
+import {
+  type Claim,
+  type Decision,
+  leaving,
+  type Payment,
+  type Records,
+  type Units,
+  unchanged,
+} from './records.js'
 
 /** @throws RangeError for what is no count of units: a negative charge would be a gift. */
 export function wholeUnits(units: number): number {
@@ -29,7 +36,8 @@ export function findUnits(
 /** Opens a claim, and reserves what its call may cost. What the claim had reserved before is replaced. */
 export function reserve(
   records: Records,
-  move: OpenMove & { readonly take: number },
+  move: OpenMove,
+  take: number,
   before: Claim | undefined,
   claim: Claim,
   payment: Payment | undefined,
@@ -39,7 +47,7 @@ export function reserve(
   const units = findUnits(records, move, nowMs)
   if (!units || lists(units, 'collected')) return leaving(opened({ verdict: 'none' }), claim, payment)
   const { unused } = units
-  const most = wholeUnits(move.take)
+  const most = wholeUnits(take)
   const replaced = before && nowMs < before.leaseEndsMs ? (before.reserved ?? 0) : 0
   const free = Math.max(0, unused - records.reserved(move.slot, nowMs) + replaced)
   if (most > free || !lists(units, 'taken'))
@@ -50,7 +58,7 @@ export function reserve(
 
 /** A balance stays for the calls that reserved before its end, so that nothing that comes late restores it. */
 export function outlasting(units: Units, expiresAtMs: number): Units {
-  return { ...units, expiresAtMs: Math.max(units.expiresAtMs, expiresAtMs) }
+  return units.expiresAtMs >= expiresAtMs ? units : { ...units, expiresAtMs }
 }
 
 /** What was served late is the seller's loss: no more is counted than there is. */
@@ -69,13 +77,6 @@ export function sell(
   const state = next(subscriptionTable, subscriptionTable.initial, 'stored')
   const sold = { slot, state, unused: wholeUnits(units), endsAtMs: expiresAtMs, expiresAtMs }
   return leaving(undefined, undefined, undefined, sold)
-}
-
-export function look(records: Records, slot: string, nowMs: number): UnitsLeft | undefined {
-  const units = findUnits(records, { slot, hasUnits: true }, nowMs)
-  if (!units || lists(units, 'collected')) return undefined
-  const { unused, endsAtMs } = units
-  return { unused, free: Math.max(0, unused - records.reserved(slot, nowMs)), expiresAtMs: endsAtMs }
 }
 
 export function drop(records: Records, slot: string, nowMs: number): Decision<undefined> {

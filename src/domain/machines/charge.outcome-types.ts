@@ -1,5 +1,3 @@
-/** The terms in which the drawing says what a final state of the charge means. */
-
 /**
  * Whether the caller was charged. `maybe`: the payment was submitted, and its outcome was not proved in time.
  * `earlier`: the call that is being replayed charged it. `balance`: a balance that was paid for before.
@@ -30,7 +28,7 @@ export interface Outcome {
   readonly kind: OutcomeKind
   /** HTTP status. 200 stands for the status that the handler chose. */
   readonly status: number
-  /** Stable, for programs; `docs/guides/errors.md` lists them. */
+  /** Stable, for programs; `docs/error-codes.md` lists them. */
   readonly code: string
   /** Whether the caller paid for it. */
   readonly charged: Charged

@@ -1,12 +1,8 @@
-/**
- * Rules of the charge stores that the claim machine and the payment machine do not show. Memory and Redis use the
- * same rules.
- */
+/** Rules of the charge stores that the claim machine and the payment machine do not show. Memory and Redis use the same rules. */
 import type { Drawing, EventOf, StateOf } from '../state-machine/transition-table.js'
 import type { ClaimDrawing } from './claim.machine.js'
 import type { PaymentDrawing, PaymentState } from './payment.machine.js'
 
-/** The events that any state of a drawing lists. */
 type AnyEventOf<D extends Drawing> = { [S in StateOf<D>]: EventOf<D, S> }[StateOf<D>]
 
 interface Closing {
@@ -23,27 +19,17 @@ export const VERDICT_FOR_OTHERS = {
   spent: 'spent',
 } as const satisfies Record<PaymentState, string>
 
-/**
- * The events of each way of closing. The record takes the first one that its state lists, and stays unchanged where
- * it lists none. A call that a window covered has recorded nothing: its claim is `served`, and its payment, if it
- * sent one, is released.
- */
+/** The record takes the first one that its state lists. A call that a window covered is `served`, and its payment is released. */
 export const CLOSING_EVENTS = {
   complete: { claim: ['completed', 'served'], payment: ['completed', 'released'] },
   forfeit: { claim: ['forfeited'], payment: ['completed', 'released'] },
   release: { claim: ['released'], payment: ['released'] },
 } as const satisfies Record<string, Closing>
 
-/**
- * How long a claim or a payment is kept after its lease has lapsed. Until then its holder may still record, if no other call
- * has taken it. A record that is settling does not depend on its lease.
- */
+/** Until then its holder may still record, if no other call has taken it. What is settling does not depend on its lease. */
 export const LAPSED_KEPT_MS = 60_000
 
-/**
- * The bytes of answers that are kept for one owner: a payer, or a window. When newer answers of the owner take as much, the bytes
- * of an older one are dropped. Its claim stays, so its key is not charged again.
- */
+/** Of one payer or window. Newer answers drop the bytes of older ones; the claim stays, so its key is not charged again. */
 export const KEPT_BYTES_MAX = 4_194_304
 /** What a kept answer counts besides its bytes. */
 export const KEPT_RECORD_BYTES = 1_024

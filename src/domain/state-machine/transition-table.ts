@@ -98,11 +98,7 @@ export function lifecycleOf<D extends Drawing>(machine: DrawnMachine<D>): Table<
   })
 }
 
-/**
- * The state to which an event leads.
- *
- * @throws Error where the state does not list the event: a bug, never a caller's mistake.
- */
+/** The state to which an event leads. @throws Error where the state does not list the event: a bug, never a caller's mistake. */
 export function next<D extends Drawing>(table: Table<D>, state: StateOf<D>, event: string): StateOf<D> {
   const target = table.rows[state].on[event]
   if (target === undefined)
@@ -110,100 +106,57 @@ export function next<D extends Drawing>(table: Table<D>, state: StateOf<D>, even
   return target
 }
 
-/** The fields of xstate's normalised nodes that this file reads. */
-interface Node {
-  readonly key: string
-  readonly type: string
-  readonly config: Readonly<Record<string, unknown>>
-  readonly entry: readonly unknown[]
-  readonly exit: readonly unknown[]
-  readonly always?: readonly unknown[]
-  readonly invoke: readonly unknown[]
-  readonly after: readonly unknown[]
-  readonly states: Readonly<Record<string, Node>>
-  readonly transitions: ReadonlyMap<string, readonly Move[]>
-  readonly tags: readonly string[]
-  readonly meta?: Readonly<Record<string, unknown>>
-  readonly initial?: { readonly target?: readonly Node[]; readonly actions: readonly unknown[] }
-}
-
-interface Move {
-  readonly target?: readonly Node[]
-  readonly actions: readonly unknown[]
-  readonly guard?: unknown
-  readonly reenter: boolean
-}
+/** All that a table can show. Whatever else xstate knows would be lost: a guard, a delay, an action on a move, a nested state. */
+const OF_THE_ROOT = ['id', 'description', 'initial', 'states'] satisfies (keyof Drawing)[]
+const OF_A_STATE = ['description', 'type', 'entry', 'on', 'tags', 'meta'] satisfies (keyof DrawnState)[]
 
 type Check = (row: Row, refuse: Refuse, state: string) => void
+type Refuse = (why: string) => never
+type Drawn = Readonly<Record<string, unknown>>
 
 function read<D extends Drawing>(machine: DrawnMachine<D>, check: Check): Table<D> {
-  const root = machine.root as unknown as Node
   const refuseAt = (where: string) => (why: string) => {
     throw new Error(`machine ${machine.id} cannot be run from a table: ${where} ${why}`)
   }
-  readRoot(root, refuseAt('the root'))
+  const refuse: Refuse = refuseAt('the root')
+  refuseOthers(machine.config as Drawn, OF_THE_ROOT, refuse)
+  const { initial, states = {} } = machine.config as { initial?: unknown; states?: Record<string, Drawn> }
+  if (typeof initial !== 'string' || !Object.hasOwn(states, initial))
+    refuse('does not begin in one of its states')
   const rows: Record<string, Row> = Object.create(null)
-  for (const node of Object.values(root.states)) {
-    const refuse = refuseAt(`state ${node.key}`)
-    const row = Object.freeze(readState(node, refuse))
-    check(row, refuse, node.key)
-    rows[node.key] = row
+  for (const [name, state] of Object.entries(states)) {
+    const refuse = refuseAt(`state ${name}`)
+    rows[name] = Object.freeze(rowOf(state, Object.keys(states), refuse))
+    check(rows[name], refuse, name)
   }
-  const initial = root.initial?.target?.[0]?.key
-  if (initial === undefined) return refuseAt('the root')('has no initial state')
-  return Object.freeze({
-    id: machine.id,
-    initial,
-    rows: Object.freeze(rows),
-    stepsMax: Object.keys(rows).length,
-  }) as Table<D>
+  const stepsMax = Object.keys(rows).length
+  return Object.freeze({ id: machine.id, initial, rows: Object.freeze(rows), stepsMax }) as Table<D>
 }
 
-type Refuse = (why: string) => never
-
-function readRoot(root: Node, refuse: Refuse): void {
-  if (root.type !== 'compound') refuse(`is ${root.type}, not a flat set of states`)
-  if (root.transitions.size > 0 || root.always?.length) refuse('has moves of its own')
-  if (root.entry.length > 0 || root.exit.length > 0) refuse('has actions')
-  if (root.invoke.length > 0 || root.after.length > 0) refuse('invokes or delays')
-  if (root.initial?.actions.length) refuse('has actions on its initial move')
-  if (root.config.context !== undefined) refuse('has a context')
-  if (root.config.output !== undefined) refuse('has an output')
+function refuseOthers(drawn: Drawn, known: readonly string[], refuse: Refuse): void {
+  const other = Object.keys(drawn).find(key => drawn[key] !== undefined && !known.includes(key))
+  if (other !== undefined) refuse(`has ${other}`)
 }
 
-function readState(node: Node, refuse: Refuse): Row {
-  if (node.type !== 'atomic' && node.type !== 'final') refuse(`is ${node.type}: states are flat`)
-  if (node.always?.length) refuse('has an eventless move (always)')
-  if (node.after.length > 0 || node.invoke.length > 0) refuse('has a delay or an invocation')
-  if (node.exit.length > 0) refuse('has an exit action')
-  if (node.entry.length > 1) refuse('has more than one effect')
-  const effect = node.entry[0] ?? null
+function rowOf(drawn: Drawn, states: readonly string[], refuse: Refuse): Row {
+  refuseOthers(drawn, OF_A_STATE, refuse)
+  const { type, entry = [], on = {}, tags = [], meta } = drawn as { [Key in keyof DrawnState]?: unknown }
+  if (type !== undefined && type !== 'final') refuse(`is ${type}: states are flat`)
+  const [effect = null, ...more] = [entry].flat()
+  if (more.length > 0) refuse('has more than one effect')
   if (effect !== null && typeof effect !== 'string') refuse('has an effect that is not a plain name')
-  const final = node.type === 'final'
-  if (final && node.transitions.size > 0) refuse('is final and has moves')
-  if (node.config.output !== undefined) refuse('has an output')
+  const moves = Object.entries(on as Drawn)
+  for (const [event, to] of moves) {
+    if (/\*|^xstate\./.test(event)) refuse(`answers ${event}, which is more than one event, or xstate's own`)
+    if (!states.includes(to as string)) refuse(`has no single target for ${event}`)
+  }
+  const final = type === 'final'
+  if (final && moves.length > 0) refuse('is final and has moves')
   return {
-    effect: effect as string | null,
+    effect,
     final,
-    on: Object.freeze(readMoves(node, refuse)),
-    meta: Object.freeze({ ...node.meta }),
-    tags: Object.freeze([...node.tags]),
+    on: Object.freeze(Object.assign(Object.create(null), on)),
+    meta: Object.freeze({ ...(meta as object) }),
+    tags: Object.freeze([tags as string[]].flat()),
   }
-}
-
-function readMoves(node: Node, refuse: Refuse): Record<string, string> {
-  const on: Record<string, string> = Object.create(null)
-  for (const [event, moves] of node.transitions) {
-    if (event.includes('*')) refuse('answers a wildcard')
-    if (event.startsWith('xstate.')) refuse(`answers ${event}, which only xstate raises`)
-    const [move, ...others] = moves
-    if (move === undefined || others.length > 0) return refuse(`has several moves for ${event}`)
-    if (move.guard !== undefined) refuse(`guards ${event}`)
-    if (move.actions.length > 0) refuse(`acts on ${event}`)
-    if (move.reenter) refuse(`re-enters on ${event}`)
-    const [target, ...more] = move.target ?? []
-    if (target === undefined || more.length > 0) return refuse(`has no single target for ${event}`)
-    on[event] = target.key
-  }
-  return on
 }

@@ -1,11 +1,9 @@
-/** Accounts, holdings and the asset. */
 import { decodeAddress } from '../../adapters/algorand/address.js'
 import { USDC_DECIMALS } from '../../domain/network.js'
 import { type Holding, minBalanceMicroAlgos } from '../account-balances.js'
 import type { Ledger } from '../ledger.js'
 import type { Reply, SandboxRequest } from '../web-server.js'
-import { addressIn, excludesIn, uintIn } from './parameters.js'
-import { digits, formatIn, formatted, refused } from './replies.js'
+import { addressIn, digits, excludesIn, formatIn, formatted, refused, uintIn } from './replies.js'
 
 const NAME = 'USDC'
 const TOTAL = 2n ** 64n - 1n
@@ -15,7 +13,7 @@ export function account(ledger: Ledger, { parts, query }: SandboxRequest): Reply
   const isShort = excludesIn(query)
   const { microAlgos, holdings, authAddr } = ledger.account(address)
   const created = address === ledger.issuer ? [shownAsset(ledger)] : []
-  if (formatIn(query) === 'msgpack') {
+  if (formatIn(query) === 'msgpack')
     return formatted(query, () => ({
       algo: microAlgos || undefined,
       asset:
@@ -24,7 +22,6 @@ export function account(ledger: Ledger, { parts, query }: SandboxRequest): Reply
           : undefined,
       spend: authAddr && decodeAddress(authAddr),
     }))
-  }
   return digits({
     address,
     amount: microAlgos,

@@ -3,8 +3,7 @@ import { decodeAddress, encodeBase32 } from '../../adapters/algorand/address.js'
 import { hashOf } from '../../adapters/algorand/transaction-bytes.js'
 import type { LandedTransaction, Ledger } from '../ledger.js'
 import { json, type Reply, type SandboxRequest } from '../web-server.js'
-import { uintIn } from './parameters.js'
-import { formatIn, formatted, refused, type View } from './replies.js'
+import { formatIn, formatted, refused, uintIn, type View } from './replies.js'
 import { CONSENSUS } from './status-routes.js'
 
 /** How many rounds a node keeps that is no archive. */

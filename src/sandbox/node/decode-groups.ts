@@ -1,7 +1,4 @@
-/**
- * The bodies of a submission and of a simulation as groups. Algosdk decodes them, and what it would write otherwise is not
- * emulated: every encoding that the sandbox takes, a node takes as well.
- */
+/** Algosdk decodes them. What it would write otherwise is not emulated: all that the sandbox takes, a node takes as well. */
 import {
   decodeJSON,
   decodeMsgpack,
@@ -26,7 +23,6 @@ export function submittedGroup(body: Buffer): readonly SignedTransaction[] {
   })
 }
 
-/** Msgpack, or JSON. What is neither is refused as JSON. */
 export function simulateRequest(body: Buffer): modelsv2.SimulateRequest {
   if (!isMsgpack(body)) return decoded('json', () => decodeJSON(body.toString(), modelsv2.SimulateRequest))
   const request = decoded('msgpack', () => decodeMsgpack(body, modelsv2.SimulateRequest))
@@ -42,7 +38,6 @@ function isMsgpack(body: Buffer): boolean {
   }
 }
 
-/** @throws BadRequest in the library's words */
 function decoded<T>(format: 'json' | 'msgpack', decode: () => T): T {
   try {
     return decode()

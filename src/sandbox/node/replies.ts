@@ -1,5 +1,6 @@
 /** A node's replies: JSON with numbers as plain digits, or msgpack where `format` asks for it, and errors of one message. */
 import { msgpackRawEncode, SignedTransaction, stringifyJSON } from 'algosdk'
+import { decodeAddress } from '../../adapters/algorand/address.js'
 import { BadRequest, type Reply } from '../web-server.js'
 
 export type Format = 'json' | 'msgpack'
@@ -34,7 +35,6 @@ export function formatIn(query: URLSearchParams): Format {
   throw refused('failed to parse the format option')
 }
 
-/** Fields that are `undefined` are left out. */
 export function formatted(query: URLSearchParams, value: (view: View) => object): Reply {
   const view = VIEWS[formatIn(query)]
   const made = value(view)
@@ -63,4 +63,35 @@ function mapped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(mapped)
   const kept = Object.entries(value).filter(([, each]) => each !== undefined)
   return Object.fromEntries(kept.map(([key, each]) => [key, mapped(each)]))
+}
+
+const UINT64_MAX = 2n ** 64n - 1n
+
+export function uintIn(name: string, text: string): bigint {
+  const fault = !/^\d+$/.test(text)
+    ? 'invalid syntax'
+    : BigInt(text) > UINT64_MAX
+      ? 'value out of range'
+      : undefined
+  if (fault === undefined) return BigInt(text)
+  const why = `error binding string parameter: strconv.ParseUint: parsing "${text}": ${fault}`
+  throw refused(`Invalid format for parameter ${name}: ${why}`)
+}
+
+export function addressIn(text: string): string {
+  if (decodeAddress(text)) return text
+  const why = !/^[A-Z2-7]*$/.test(text)
+    ? `failed to decode address ${text} from base 32`
+    : text.length === 58
+      ? `address ${text} is malformed, checksum verification failed`
+      : `decoded bad addr: ${text}`
+  throw refused(
+    `Invalid format for parameter address: error unmarshaling '${text}' text as *basics.Address: ${why}`,
+  )
+}
+
+export function excludesIn(query: URLSearchParams): boolean {
+  const exclude = query.get('exclude') ?? 'none'
+  if (exclude !== 'all' && exclude !== 'none') throw refused('failed to parse exclude')
+  return exclude === 'all'
 }

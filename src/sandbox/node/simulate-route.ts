@@ -1,4 +1,3 @@
-/** A simulation: what a group would do now, with the options of the request. */
 import type { modelsv2, SignedTransaction } from 'algosdk'
 import { type Evaluation, usageOf } from '../group-evaluation.js'
 import type { Ledger } from '../ledger.js'
@@ -78,9 +77,8 @@ function filled(fields: object): object | undefined {
 }
 
 function checkBudget({ extraOpcodeBudget = 0 }: modelsv2.SimulateRequest): void {
-  if (extraOpcodeBudget > OPCODE_BUDGET_MAX) {
+  if (extraOpcodeBudget > OPCODE_BUDGET_MAX)
     throw refused(`extra budget ${extraOpcodeBudget} > simulation extra budget limit ${OPCODE_BUDGET_MAX}`)
-  }
 }
 
 /** The sandbox keeps no balances of the past. */

@@ -1,12 +1,10 @@
-/** Submitting, and what became of it: pending, landed, dropped. */
 import type { SignedTransaction } from 'algosdk'
 import { txIdOf } from '../../adapters/algorand/transaction-bytes.js'
 import type { Ledger } from '../ledger.js'
 import { INVALID } from '../node-refusal.js'
 import { json, type Reply, type SandboxRequest } from '../web-server.js'
 import { submittedGroup } from './decode-groups.js'
-import { addressIn, uintIn } from './parameters.js'
-import { formatted, refused } from './replies.js'
+import { addressIn, formatted, refused, uintIn } from './replies.js'
 
 /** How long a node remembers a transaction. */
 const ROUNDS_KEPT = 1_000n

@@ -15,12 +15,11 @@ export function bearerCases({ expect, it, fresh }: Cases): void {
     await s.open(s.call('holder', { key: null, payment: 'held' }))
     await s.open(s.call('worker', { key: 'at work', payment: 'w' }))
     await s.ended(s.call('done', { key: 'done', payment: 'd' }), 'complete')
-    for (const key of ['at work', 'done', 'nothing']) {
+    for (const key of ['at work', 'done', 'nothing'])
       for (const body of ['body', 'another body']) {
         expect((await openAs(s, 'b', { key, body, payment: 'spent' }, bearer)).verdict).toBe('spent')
         expect((await openAs(s, 'b', { key, body, payment: 'held' }, bearer)).verdict).toBe('inUse')
       }
-    }
   })
 
   it('to a bearer with a payment that the store does not know a claim is unsure, and nothing is taken', async s => {
@@ -173,9 +172,8 @@ export function bearerCases({ expect, it, fresh }: Cases): void {
 
   it('an owner’s budget drops no answer in doubt', async s => {
     await s.orphan('in doubt')
-    for (let at = 0; at < 9; at++) {
+    for (let at = 0; at < 9; at++)
       await s.ended(s.call(`t${at}`, { key: `key-${at}`, payment: `p${at}` }), 'complete', ANSWER)
-    }
     expect(owed(await s.open(s.call('successor')))).toBe('in doubt')
   })
 }

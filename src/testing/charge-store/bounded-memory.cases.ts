@@ -34,15 +34,13 @@ export function boundedMemoryCases({ expect, it }: Cases, max: number): void {
   })
 
   it('what settles is never pushed out, and takes no room from calls at work', async s => {
-    for (let at = 0; at < 2 * max; at++) {
+    for (let at = 0; at < 2 * max; at++)
       await s.recorded(s.call('token', { key: `key-${at}`, payment: `p-${at}` }))
-    }
     await s.advance(2 * s.leaseMs)
-    for (let at = 0; at < 2 * max; at++) {
+    for (let at = 0; at < 2 * max; at++)
       expect((await s.open(s.call('successor', { key: `key-${at}`, payment: null }))).verdict).toBe(
         'orphaned',
       )
-    }
     expect(await s.open(s.call('late', { key: 'late' }))).toEqual({ verdict: 'opened' })
   })
 
@@ -53,9 +51,8 @@ export function boundedMemoryCases({ expect, it }: Cases, max: number): void {
       txId: s.txId('key-0'),
     })
     expect(await s.open(s.call('again', { key: null, payment: 'key-0' }))).toEqual({ verdict: 'spent' })
-    for (let at = 1; at <= max; at++) {
+    for (let at = 1; at <= max; at++)
       expect((await s.open(s.call('reader', { key: `key-${at}` }))).verdict).toBe('replayable')
-    }
   })
 
   it('the owner that has the most answers makes room, not the one that has one', async s => {

@@ -57,7 +57,7 @@ export function closeCases({ expect, it, fresh }: Cases): void {
   })
 
   it('says whether it ended all that the call held', async s => {
-    for (const how of ['release', 'complete', 'forfeit'] as const) {
+    for (const how of ['release', 'complete', 'forfeit'] as const)
       for (const over of [{}, { key: null }, { payment: null }]) {
         const name = `${how} ${Object.keys(over)}`
         const a = await s.recorded(s.call('a', { key: name, payment: name, ...over }))
@@ -65,7 +65,6 @@ export function closeCases({ expect, it, fresh }: Cases): void {
         // The same move sent again cannot tell its own work from another call's, and says so.
         expect(await s.close(a, how)).toBe('superseded')
       }
-    }
     expect(await s.close(s.call('never', { key: 'never', payment: 'never' }), 'release')).toBe('superseded')
   })
 

@@ -100,7 +100,8 @@ export async function scene(make: MakeChargeStore) {
     opened,
     recorded,
     orphan,
-    renew: async (hold: Hold) => (await store.renew([hold], leaseMs))[0],
+    /** What is renewed may be the move that opened: its own lease counts no more. */
+    renew: async (hold: Hold) => (await store.renew([{ ...hold, leaseMs: 1 } as Hold], leaseMs))[0],
     resolve: (hold: Hold, verdict: ResolveMove['verdict'], payment = 'p') =>
       store.resolve({ ...hold, verdict, txId: txId(payment), retentionMs, leaseMs }),
     /** A call from its open to its close. */

@@ -13,7 +13,7 @@ export function leaseCases({ expect, it, fresh }: Cases): void {
   for (const [half, over] of [
     ['payment', { key: null }],
     ['claim', { payment: 'q' }],
-  ] as const) {
+  ] as const)
     it(`a lapsed ${half} goes to the next call, and its first holder can no longer charge for it`, async () => {
       const s = await fresh()
       const a = s.call('a')
@@ -24,7 +24,6 @@ export function leaseCases({ expect, it, fresh }: Cases): void {
       expect(await s.record(a)).toBe('superseded')
       expect(await s.record(b)).toBe('recorded')
     })
-  }
 
   it('a lapsed holder may still record where nobody took its place', async s => {
     const a = await s.opened(s.call('a'))
@@ -37,11 +36,7 @@ export function leaseCases({ expect, it, fresh }: Cases): void {
     const opened = await s.open(s.call('successor', { payment: 'q' }))
     if (opened.verdict !== 'orphaned') throw new Error(`expected orphaned, not ${opened.verdict}`)
     expect(text(opened.recorded.answer)).toBe('the answer')
-    expect(opened.recorded.payment).toEqual({
-      txId: dead.payment,
-      firstValid: 1n,
-      lastValid: 2n ** 53n + 1n,
-    })
+    expect(opened.recorded.payment).toEqual({ txId: dead.payment, firstValid: 1n, lastValid: 2n ** 53n + 1n })
   })
 
   it('a recorded payment is never freed by its lease', async s => {

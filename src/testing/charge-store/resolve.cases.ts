@@ -141,7 +141,7 @@ export function resolveCases({ expect, it, fresh }: Cases): void {
   }
 
   it('a verdict on a payment that the store forgot changes no payment, nor what has taken it since', async () => {
-    for (const verdict of ['found', 'dead'] as const) {
+    for (const verdict of ['found', 'dead'] as const)
       for (const taken of [false, true]) {
         const s = await fresh()
         await s.orphan('owed', { paymentTtlMs: s.leaseMs })
@@ -153,6 +153,5 @@ export function resolveCases({ expect, it, fresh }: Cases): void {
         if (taken) expect(await s.record(other)).toBe('recorded')
         else expect(await s.open(other)).toEqual({ verdict: 'opened' })
       }
-    }
   })
 }

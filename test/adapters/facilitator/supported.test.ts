@@ -74,7 +74,8 @@ test.each([
 ])(
   'after %s the last good answer is kept, the fault is told, and the next good answer heals it',
   async (_, bad, error) => {
-    const { fake, facilitator } = await start({}, { ...OFTEN, supportedTimeoutMs: 100 })
+    const supportedTimeoutMs = bad === hang ? 100 : 10_000
+    const { fake, facilitator } = await start({}, { ...OFTEN, supportedTimeoutMs })
     await facilitator.supported()
     fake.replies['/supported'] = bad
     await fake.askedTimes('/supported', fake.asked.length + 3)
@@ -84,9 +85,9 @@ test.each([
       lastError: expect.stringMatching(new RegExp(`^/supported: .*(${error})`)),
     })
     fake.replies['/supported'] = listing(FULL, { feePayer: OTHER_SPONSOR })
-    await fake.askedTimes('/supported', fake.asked.length + 3)
-    expect(await facilitator.supported()).toEqual({ network: FULL, feePayer: OTHER_SPONSOR })
-    expect(facilitator.status).toEqual({ answered: true })
+    // On a busy machine, the time limit may end a question that a good answer is under way for.
+    await expect.poll(() => facilitator.supported()).toEqual({ network: FULL, feePayer: OTHER_SPONSOR })
+    await expect.poll(() => facilitator.status).toEqual({ answered: true })
   },
 )
 

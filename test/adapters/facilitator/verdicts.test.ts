@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest'
-import { settlementOf, verificationOf } from '../../../src/adapters/facilitator/verdict-of-response.js'
+import {
+  answerOf,
+  settlementOf,
+  verificationOf,
+} from '../../../src/adapters/facilitator/verdict-of-response.js'
 import { json } from '../../support/fake-facilitator.js'
 import { newPayment, REQUIREMENTS, start, VECTORS } from './setup.js'
 
@@ -69,18 +73,38 @@ test.each([undefined, null, 'false', 0])(
   },
 )
 
-test('no answer says whether the facilitator is down, which one that refuses a request is not', () => {
-  const outage = 'timed out'
-  expect(settlementOf({ outage, spoke: false })).toEqual({ verdict: 'unknown', cause: outage })
-  expect(verificationOf({ outage, spoke: false })).toEqual({
-    verdict: 'unreachable',
-    cause: outage,
-    down: true,
-  })
-  expect(verificationOf({ outage, spoke: true, ofRequest: true })).toMatchObject({
-    verdict: 'unreachable',
-    down: false,
-  })
+const YES = '{"isValid":true,"success":true}'
+const silent = { spoke: false, isDown: true }
+const garbled = { spoke: true, isDown: true }
+const ofRequest = { spoke: true, isDown: false }
+
+test.each([
+  ...[300, 301, 304, 399, 500, 502, 503, 599].map(status => ({ status, text: YES, ...silent })),
+  ...[408, 429].map(status => ({ status, text: YES, ...ofRequest })),
+  ...['', 'null', '[true]', '"yes"', YES.slice(1), `${YES}${YES}`].flatMap(text => [
+    { status: 200, text, ...garbled },
+    { status: 299, text, ...garbled },
+    { status: 400, text, ...ofRequest },
+    { status: 499, text, ...ofRequest },
+  ]),
+])('status $status with $text is an outage: no verdict, and a word on who is down', reply => {
+  const { status, text, spoke, isDown } = reply
+  const cause = text === YES ? `status ${status}` : `status ${status} without a JSON object`
+  const answer = answerOf({ status, text })
+  expect(answer).toEqual({ outage: cause, spoke, ...(!isDown && { ofRequest: true }) })
+  expect(settlementOf(answer)).toEqual({ verdict: 'unknown', cause })
+  expect(verificationOf(answer)).toEqual({ verdict: 'unreachable', cause, down: isDown })
+})
+
+test.each([200, 299, 400, 407, 409, 428, 430, 499])('an object under status %i is read', status => {
+  expect(answerOf({ status, text: YES })).toEqual({ status, body: { isValid: true, success: true } })
+})
+
+test('a reply that failed is silence of a facilitator that may be down', () => {
+  const answer = answerOf({ failed: 'timed out' })
+  expect(answer).toEqual({ outage: 'timed out', spoke: false })
+  expect(settlementOf(answer)).toEqual({ verdict: 'unknown', cause: 'timed out' })
+  expect(verificationOf(answer)).toEqual({ verdict: 'unreachable', cause: 'timed out', down: true })
 })
 
 test('a no that proves nothing is quoted to the operator', () => {

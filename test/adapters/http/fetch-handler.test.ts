@@ -39,7 +39,8 @@ function handlerOf(options: HandlerOptions = {}) {
     ],
   })
   const { facilitatorUrl, algodUrl } = sandbox
-  return createHandler(agent, { facilitatorUrl, algodUrl, ...options })
+  // A clock of its own, so that it shares no memory with the agent of another test.
+  return createHandler(agent, { facilitatorUrl, algodUrl, advanced: { clock: {} }, ...options })
 }
 
 interface Posting {

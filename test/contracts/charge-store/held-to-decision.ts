@@ -74,7 +74,6 @@ function shortOf({ answer, rejected }: Awaited<ReturnType<typeof answerTo>>): st
   if (rejected !== undefined) return rejected
   const { verdict, units } = (answer ?? {}) as { verdict?: Opened['verdict']; units?: UnitsTaken }
   if (units) return units.verdict
-  if (answer !== null && typeof answer === 'object' && 'free' in answer) return 'left'
   return String(verdict ?? answer)
 }
 

@@ -148,6 +148,7 @@ function responseOf(does: Exclude<Does, { never: true } | { throws: Error }>): R
   }
   const { answers, status = 200, headers = {} } = does
   if (answers instanceof Uint8Array) return new Response(Buffer.from(answers), { status, headers })
+  if (status === 304) return new Response(null, { status, headers })
   return Response.json(answers, { status, headers })
 }
 

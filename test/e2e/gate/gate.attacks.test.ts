@@ -1,8 +1,9 @@
 /** What an app and its callers may do to a gate: nothing leaves unpaid, and nothing is charged that did not leave. */
 import { once } from 'node:events'
-import { createServer, ServerResponse } from 'node:http'
+import { ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import express from 'express'
 import fastify from 'fastify'
 import Koa from 'koa'
@@ -10,7 +11,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createGate, defineAgent, type HandlerContext } from '../../../src/index.js'
 import { type Sandbox, startSandbox } from '../../../src/sandbox.js'
 import { closing } from '../../support/closing.js'
-import { ask, challengeIn, pay, type Seller, signFor } from '../../support/seller.js'
+import { listen } from '../../support/listen.js'
+import { rawRequest, sendRaw } from '../../support/raw-http.js'
+import { ask, challengeIn, pay, presenting, type Seller, signFor, signQuote } from '../../support/seller.js'
 
 let sandbox: Sandbox
 let seller: Seller
@@ -40,18 +43,6 @@ function gateOf(options: object = {}) {
   return gate
 }
 
-async function listening(listener: Parameters<typeof createServer>[1]): Promise<string> {
-  const server = createServer(listener)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  closing({
-    close() {
-      server.closeAllConnections()
-      server.close()
-    },
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
 /** A promise, and what resolves it. */
 function deferred<T = void>() {
   let resolve: (value: T) => void = () => {}
@@ -73,12 +64,12 @@ describe('a route of Express', () => {
     'by the prototype': (_, res) => {
       ServerResponse.prototype.writeHead.call(res, 200)
       ServerResponse.prototype.write.call(res, 'free', 'utf8')
-      res.json({})
+      res.end()
     },
   }
   it.each(Object.entries(PAST))('that writes past its gate %s is not charged', async (_, route) => {
     const app = express().get('/x', gateOf().express(TERMS), route)
-    const url = `${await listening(app)}/x`
+    const url = `${await listen(app)}/x`
     const before = earned()
     await pay(seller, url, { method: 'GET' }).then(
       answer => answer.text().catch(() => ''),
@@ -94,8 +85,26 @@ describe('a route of Express', () => {
       res.write('data: 1\n\n')
     })
     const before = earned()
-    expect((await pay(seller, `${await listening(app)}/x`, { method: 'GET' })).status).toBe(500)
+    expect((await pay(seller, `${await listen(app)}/x`, { method: 'GET' })).status).toBe(500)
     expect(said()).toContain('stream: true')
+    expect(earned() - before).toBe(0n)
+  })
+
+  it.each([
+    ['at once', async () => {}],
+    ['a little later', () => new Promise(setImmediate)],
+  ])('that writes, throws %s, and is answered 500 by its app is not charged', async (_, later) => {
+    const app = express().get('/x', gateOf().express(TERMS), async (_, res) => {
+      res.write('half')
+      await later()
+      throw new Error('not whole')
+    })
+    app.use(((_cause, _req, res, _next) => {
+      res.status(500).json({ app: 'failed' })
+    }) satisfies express.ErrorRequestHandler)
+    const before = earned()
+    expect((await pay(seller, `${await listen(app)}/x`, { method: 'GET' })).status).toBe(500)
+    expect(said()).toContain('after it had begun its answer')
     expect(earned() - before).toBe(0n)
   })
 
@@ -109,7 +118,7 @@ describe('a route of Express', () => {
       answered.resolve()
     })
     app.get('/free', (_, res) => void res.send('here'))
-    const url = await listening(app)
+    const url = await listen(app)
     const headers = await signFor(seller, `${url}/late`, { method: 'GET' })
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname)
@@ -133,7 +142,7 @@ describe('a route of Express', () => {
     const app = express().get('/x', gateOf().express(TERMS), req => {
       begun.resolve((req as never as { svc: HandlerContext }).svc)
     })
-    const url = `${await listening(app)}/x`
+    const url = `${await listen(app)}/x`
     const before = earned()
     const hangUp = new AbortController()
     const headers = await signFor(seller, url, { method: 'GET' })
@@ -146,6 +155,165 @@ describe('a route of Express', () => {
     expect(earned() - before).toBe(0n)
   })
 
+  const SOLD: Readonly<Record<string, express.RequestHandler>> = {
+    'with early hints': (_, res) => {
+      res.writeEarlyHints({ link: '</paid.css>; rel=preload' })
+      res.json({ paid: true })
+    },
+    'with a reason that would end the head': (_, res) => {
+      res.statusMessage = 'OK\r\nx-evil: 1\r\n\r\nfree'
+      res.json({ paid: true })
+    },
+    'with a framing of its own': (_, res) => {
+      res.setHeader('transfer-encoding', 'chunked')
+      res.writeHead(200, { connection: 'upgrade', upgrade: 'h2c', 'content-length': '3', trailer: 'x' })
+      res.end('{"paid":true}')
+    },
+    'and then calls next': (_, res, next) => {
+      res.json({ paid: true })
+      next()
+      next()
+    },
+    'and then answers again': (_, res) => {
+      res.json({ paid: true })
+      res.status(500).end('late')
+    },
+  }
+  it.each(Object.entries(SOLD))('that answers %s is sold once, as one answer', async (_, route) => {
+    const app = express().get('/x', gateOf().express(TERMS), route)
+    const url = `${await listen(app)}/x`
+    const before = earned()
+    const headers = Object.entries(await signFor(seller, url, { method: 'GET' }))
+    const lines = headers.map(([name, value]) => `${name}: ${value}`)
+    const { head, body } = await sendRaw(url, rawRequest('GET', '/x', lines))
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(head).toMatch(/content-length: 13/i)
+    expect(head).not.toMatch(/x-evil|transfer-encoding|upgrade|trailer|preload/i)
+    expect([body, earned() - before]).toEqual(['{"paid":true}', 10_000n])
+  })
+
+  it.each([204, 205])('that answers %i is sold without a body', async status => {
+    const app = express().get('/x', gateOf().express(TERMS), (_, res) => void res.status(status).end())
+    const before = earned()
+    const paid = await pay(seller, `${await listen(app)}/x`, { method: 'GET' })
+    expect([paid.status, await paid.text(), earned() - before]).toEqual([status, '', 10_000n])
+  })
+
+  it.each([206, 304])('that answers %i, which nobody asked for, is not charged', async status => {
+    const app = express().get('/x', gateOf().express(TERMS), (_, res) => void res.status(status).end('part'))
+    const before = earned()
+    const unsold = await pay(seller, `${await listen(app)}/x`, { method: 'GET' })
+    expect([unsold.status, earned() - before]).toEqual([500, 0n])
+    expect(said()).toContain(String(status))
+  })
+
+  it.each(['express', 'koa'] as const)(
+    'behind middleware of %s that sent a head is neither run nor charged',
+    async name => {
+      const run = vi.fn()
+      const terms = { ...TERMS, path: '/x', methods: 'GET' } as const
+      let isOpen = true
+      const flush = (res: ServerResponse) => {
+        if (!isOpen) res.flushHeaders()
+        return true
+      }
+      const koa = new Koa()
+        .use((ctx, next) => flush(ctx.res) && next())
+        .use(gateOf().koa(terms))
+        .use(run)
+      koa.silent = true
+      const app = express().use((_, res, next) => flush(res) && next())
+      app.get('/x', gateOf().express(terms), (_, res) => void res.json(run()))
+      const url = `${await listen(name === 'koa' ? koa.callback() : app)}/x`
+      const headers = await signFor(seller, url, { method: 'GET' })
+      const before = earned()
+      isOpen = false
+      await ask(url, { method: 'GET', headers }).then(
+        answer => answer.text().catch(() => ''),
+        () => {},
+      )
+      expect([run.mock.calls.length, earned() - before]).toEqual([0, 0n])
+    },
+  )
+
+  /** As middleware that compresses does: it replaces what writes, and sets a header with the head. */
+  const wrapping: express.RequestHandler = (_, res, next) => {
+    const { writeHead, end } = res
+    Object.assign(res, {
+      writeHead(...given: never[]) {
+        res.setHeader('x-wrapped', 'yes')
+        res.removeHeader('content-length')
+        return Reflect.apply(writeHead, res, given)
+      },
+      end(chunk: unknown) {
+        // Asynchronously, as after a stream or a store.
+        if (!res.headersSent) res.writeHead(res.statusCode)
+        setImmediate(() => end.call(res, String(chunk).toUpperCase(), 'utf8'))
+        return res
+      },
+    })
+    next()
+  }
+  it.each(['around', 'behind'])(
+    'with middleware %s its gate that replaces what writes is sold whole',
+    async where => {
+      const app = express()
+      const gate = gateOf().express({ ...TERMS, path: '/x', methods: 'GET' })
+      for (const each of where === 'around' ? [wrapping, gate] : [gate, wrapping]) app.get('/x', each)
+      app.get('/x', (_, res) => void res.json({ paid: 1 }))
+      const url = `${await listen(app)}/x`
+      const quoted = await ask(url, { method: 'GET' })
+      expect([quoted.status, quoted.headers.has('x-wrapped')]).toEqual([402, where === 'around'])
+      const before = earned()
+      const paid = await pay(seller, url, { method: 'GET' })
+      expect([paid.status, await paid.text(), earned() - before]).toEqual([200, '{"PAID":1}', 10_000n])
+      expect(paid.headers.get('x-wrapped')).toBe('yes')
+      expect(paid.headers.has('payment-response')).toBe(true)
+    },
+  )
+
+  it('sees what protects its resource from being overwritten', async () => {
+    const app = express().put('/x', gateOf().express(TERMS), (req, res) => {
+      res.status(req.headers['if-none-match'] === '*' && req.headers['if-match'] === '"1"' ? 412 : 200).end()
+    })
+    const headers = { 'if-none-match': '*', 'if-match': '"1"' }
+    const before = earned()
+    const kept = await pay(seller, `${await listen(app)}/x`, { method: 'PUT', body: 'new', headers })
+    expect([kept.status, earned() - before]).toEqual([412, 0n])
+  })
+
+  it('that is pipelined is sold as each of them', async () => {
+    const app = express().get('/x/:n', gateOf().express(TERMS), (req, res) => void res.json(req.params))
+    const url = await listen(app)
+    const before = earned()
+    const requests = await Promise.all(
+      [1, 2, 3].map(async n => {
+        const headers = Object.entries(await signFor(seller, `${url}/x/${n}`, { method: 'GET' }))
+        const lines = [...headers.map(([name, value]) => `${name}: ${value}`), 'host: a']
+        return `GET /x/${n} HTTP/1.1\r\n${lines.join('\r\n')}\r\n${n === 3 ? 'connection: close\r\n' : ''}\r\n`
+      }),
+    )
+    const { head, body } = await sendRaw(url, requests.join(''))
+    expect((head + body).match(/\{"n":"\d"\}/g)).toEqual(['{"n":"1"}', '{"n":"2"}', '{"n":"3"}'])
+    expect(earned() - before).toBe(30_000n)
+  })
+
+  it('reads a compressed body by the parser behind its gate; what the gate itself checks is not compressed', async () => {
+    const gate = gateOf()
+    const app = express()
+    const echo: express.RequestHandler = (req, res) => void res.json(req.body)
+    app.post('/x', gate.express(TERMS), express.json(), echo)
+    app.post('/checked', gate.express({ ...TERMS, input: { type: 'object' } }), express.json(), echo)
+    const url = await listen(app)
+    const typed = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    const asking = (path: string, headers: object) =>
+      fetch(url + path, { method: 'POST', body: gzipSync('{"a":1}'), headers: { ...typed, ...headers } })
+    const quoted = await asking('/x', {})
+    const sold = await asking('/x', presenting(await signQuote(seller, challengeIn(quoted))))
+    expect([sold.status, await sold.json()]).toEqual([200, { a: 1 }])
+    expect((await asking('/checked', {})).status).toBe(415)
+  })
+
   it('leaves no header of an answer that was not paid for', async () => {
     const app = express()
     app.use((_, res, next) => {
@@ -155,7 +323,7 @@ describe('a route of Express', () => {
     app.get('/x', gateOf().express(TERMS), (_, res) => {
       res.cookie('paid', '1').set('x-secret', 'paid').json({ secret: true })
     })
-    const url = `${await listening(app)}/x`
+    const url = `${await listen(app)}/x`
     const paid = await pay(seller, url, { method: 'GET' })
     expect(paid.headers.getSetCookie().map(cookie => cookie.split('=')[0])).toEqual(['before', 'paid'])
     sandbox.faults.set('settle', 'refuse', { times: 1 })
@@ -172,7 +340,7 @@ describe('a route of Express', () => {
     const terms = { ...TERMS, path: '/u/:user/items/:id', methods: 'GET' } as const
     router.get('/items/:id', gate.express(terms), (req, res) => void res.json(req.params))
     router.get('/unsaid/:id', gate.express(TERMS), (_, res) => void res.json({}))
-    const url = await listening(express().use('/u/:user', router))
+    const url = await listen(express().use('/u/:user', router))
     const item = `${url}/u/ann/items/7`
     expect(challengeIn(await ask(item, { method: 'GET' })).resource.url).toBe(item)
     expect(await (await pay(seller, item, { method: 'GET' })).json()).toEqual({ user: 'ann', id: '7' })
@@ -185,7 +353,7 @@ describe('a route of Express', () => {
     gate.express({ ...TERMS, path: '/a/:x', methods: ['GET', 'PUT'] })
     expect(() => gate.express({ ...TERMS, path: '/a/:y', methods: 'PUT' })).toThrow('are both at PUT /a/:y')
     const app = express().get('/a/:z', gate.express(TERMS), (_, res) => void res.json({}))
-    expect((await ask(`${await listening(app)}/a/1`, { method: 'GET' })).status).toBe(500)
+    expect((await ask(`${await listen(app)}/a/1`, { method: 'GET' })).status).toBe(500)
   })
 
   it('with one gate for two routes is sold at each', async () => {
@@ -193,7 +361,7 @@ describe('a route of Express', () => {
     const app = express()
     app.get('/a', priced, (_, res) => void res.json('a'))
     app.get('/b', priced, (_, res) => void res.json('b'))
-    const url = await listening(app)
+    const url = await listen(app)
     const headers = await signFor(seller, `${url}/a`, { method: 'GET' })
     expect((await ask(`${url}/b`, { method: 'GET', headers })).status).toBe(200)
     expect((await ask(`${url}/a`, { method: 'GET', headers })).status).toBe(409)
@@ -205,7 +373,7 @@ describe('a route of Express', () => {
     const terms = { subscription: { price: '$0.01', period: '1h' } } as const
     app.get('/a', gate.express(terms), (_, res) => void res.json('a'))
     app.get('/b', gate.express(terms), (_, res) => void res.json('b'))
-    const url = await listening(app)
+    const url = await listen(app)
     const key = (await pay(seller, `${url}/a`, { method: 'GET' })).headers.get('x-svc-subscription')!
     const headers = { 'x-svc-subscription': key }
     expect((await ask(`${url}/a`, { method: 'GET', headers })).status).toBe(200)
@@ -222,7 +390,7 @@ describe('a route of Koa', () => {
     const app = new Koa().use(gateOf().koa(terms)).use(route)
     app.silent = true
     const before = earned()
-    await pay(seller, `${await listening(app.callback())}/x`, { method: 'GET' }).then(
+    await pay(seller, `${await listen(app.callback())}/x`, { method: 'GET' }).then(
       answer => answer.text().catch(() => ''),
       () => {},
     )
@@ -235,7 +403,7 @@ describe('a route of Koa', () => {
     const app = new Koa().use(gateOf().koa(terms)).use(ctx => ctx.throw(418, 'no tea'))
     const heard = vi.fn()
     app.on('error', heard)
-    const failed = await pay(seller, `${await listening(app.callback())}/x`, { method: 'GET' })
+    const failed = await pay(seller, `${await listen(app.callback())}/x`, { method: 'GET' })
     expect([failed.status, await failed.text()]).toEqual([418, expect.stringContaining('no tea')])
     expect(heard).toHaveBeenCalledOnce()
   })

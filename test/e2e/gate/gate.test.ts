@@ -103,6 +103,12 @@ describe.each(Object.entries(APPS))('a gate in %s', (name, openApp) => {
     },
     {
       method: 'GET',
+      path: '/part/:status',
+      terms: { price: '$0.03', stream: true },
+      work: counted(({ params }) => ({ answers: 'part', status: Number(params.status) })),
+    },
+    {
+      method: 'GET',
       path: '/breaks',
       terms: { price: '$0.03', stream: true },
       work: counted(() => ({
@@ -286,6 +292,12 @@ describe.each(Object.entries(APPS))('a gate in %s', (name, openApp) => {
     release()
     expect((await reader.read()).value).toBe('data: 2\n\n')
     expect((await reader.read()).done).toBe(true)
+  })
+
+  it.each([206, 304])('charges nothing for a %i of a route that streams', async status => {
+    const before = earned()
+    const unsold = await pay(seller, `${app.url}/part/${status}`, { method: 'GET' })
+    expect([unsold.status, runs, earned() - before]).toEqual([500, 1, 0n])
   })
 
   it('ends the route’s stream where its caller hangs up', async () => {

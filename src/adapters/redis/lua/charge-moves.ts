@@ -33,7 +33,10 @@ end
 local isSeen = claim and (not isBearer or opensForBearer())
 if isSeen then
   if kept[1] ~= bodyHash then return { 'reused' } end
-  if lists(claim, 'evicted') then return replay(kept) end
+  if lists(claim, 'evicted') then
+    if key.u then writeAgain(claim.name) end
+    return replay(kept)
+  end
   if claim.token ~= token and nowMs < claim.leaseEndsMs then
     return { 'inProgress', claim.leaseEndsMs - nowMs }
   end
@@ -66,13 +69,15 @@ if key.p then
   move(payment, 'opened')
 end
 if claim then
-  if caller == '' then hold(claim, leaseMs, 'bodyHash', bodyHash) else hold(claim, leaseMs, 'bodyHash', bodyHash, 'caller', caller) end
+  local more = { 'bodyHash', bodyHash }
+  if caller ~= '' then more[3], more[4] = 'caller', caller end
+  if taken and taken[1] == 'taken' then more[#more + 1], more[#more + 2] = 'reserved', ARGV[8] end
+  hold(claim, leaseMs, unpack(more))
 end
 if payment then hold(payment, leaseMs) end
 if replaced then redis.call('ZREM', key.v, replaced) end
 if taken and taken[1] == 'taken' then
-  redis.call('HSET', claim.name, 'reserved', ARGV[8])
-  reserve(ARGV[8], leaseMs)
+  reserve(units, ARGV[8], leaseMs)
   units.reserved = units.reserved + take
 end
 if units and (replaced or taken) then keepUnits(units) end
@@ -121,12 +126,12 @@ local units = findUnits()
 local claim, payment = find(CLAIM, key.c), find(PAYMENT, key.p)
 -- A call that took a recorded claim over may resolve it but not close it: another call recorded the answer.
 local function recordedByUs()
-  return not lists(claim, 'orphaned') or redis.call('HGET', claim.name, 'recordedBy') == token
+  return not lists(claim, 'orphaned') or read(claim, 'recordedBy')[1] == token
 end
 local claimOurs = claim and claim.token == token and recordedByUs()
--- This count is sent again. It sets the same life again, because WAIT may wait for the last write of its connection alone.
+-- This count is sent again.
 if claimOurs and charge and lists(claim, 'evicted') then
-  redis.call('PEXPIRE', claim.name, redis.call('PTTL', claim.name))
+  writeAgain(claim.name)
   return { 'closed', units and units.unused }
 end
 -- Another call took the claim over and asks the chain about this payment. Our release would free the payment too early.
@@ -176,8 +181,9 @@ for _, record in ipairs({ claim or payment, claim and payment }) do
   if lists(record, 'recorded') then redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS}) end
 end
 local reserved = key.u and claim and read(claim, 'reserved')[1]
+local units = reserved and findUnits()
 -- It had lapsed, and was taken out of the sum.
-if reserved and reserve(reserved, leaseMs) and findUnits() then redis.call('HINCRBY', key.u, 'reserved', reserved) end
+if reserved and reserve(units, reserved, leaseMs) and units then redis.call('HINCRBY', key.u, 'reserved', reserved) end
 return 1
 `
 
@@ -197,7 +203,7 @@ if not lists(claim, 'orphaned') then
   local held = not key.p or (payment and payment.token == token)
   return held and 'opened' or 'moved'
 end
-if redis.call('HGET', claim.name, 'txId') ~= txId then return 'moved' end
+if read(claim, 'txId')[1] ~= txId then return 'moved' end
 
 -- The verdict counts for a payment that is still settling. A spent payment stays spent, whatever a node answers.
 local decides = recorded and lists(recorded, 'found')

@@ -18,14 +18,14 @@ import type { Drawing, Table } from '../../../domain/state-machine/transition-ta
 /** ARGV[1] names the keys, one letter for each: c the claim, p the presented payment, r the recorded payment. */
 export const PRELUDE = /* lua */ `
 local CLAIM = ${luaDrawing(claimTable)}
-local PAYMENT = ${luaDrawing(paymentTable)}
-local VERDICT_FOR_OTHERS = ${luaLiteral(VERDICT_FOR_OTHERS)}
 
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local key = {}
 for at = 1, #KEYS do key[ARGV[1]:sub(at, at)] = KEYS[at] end
+local PAYMENT = (key.p or key.r) and ${luaDrawing(paymentTable)}
+local VERDICT_FOR_OTHERS = PAYMENT and ${luaLiteral(VERDICT_FOR_OTHERS)}
 local token = ARGV[2]
 
 local function lists(record, event)
@@ -55,27 +55,37 @@ local function findFinal(name)
   return { drawing = CLAIM, name = name, state = 'completed', token = token, final = final }
 end
 
+-- All fields but the answer, in one command: each costs as much as the rest of a small script.
+local FIELDS = { 'state', 'token', 'leaseEndsMs', 'bodyHash', 'caller', 'reserved', 'recordedBy', 'txId', 'firstValid', 'lastValid' }
+
 -- No command writes that a lease has run out: each script that reads the record finds it.
 local function find(drawing, name)
   if not name then return nil end
   if drawing == CLAIM and redis.call('TYPE', name).ok == 'string' then return findFinal(name) end
-  local stored = redis.call('HMGET', name, 'state', 'token', 'leaseEndsMs')
+  local stored = redis.call('HMGET', name, unpack(FIELDS, 1, drawing == CLAIM and #FIELDS or 3))
   if not stored[1] then return nil end
-  local record = { drawing = drawing, name = name, state = stored[1], token = stored[2] }
+  local record = { drawing = drawing, name = name, state = stored[1], token = stored[2], fields = {} }
+  for at, field in ipairs(FIELDS) do record.fields[field] = stored[at] end
   record.leaseEndsMs = tonumber(stored[3])
   if nowMs >= record.leaseEndsMs and lists(record, 'lapsed') then move(record, 'lapsed') end
   return record
 end
 
+-- As they were when the record was found.
 local function read(record, ...)
-  if not record.final then return redis.call('HMGET', record.name, ...) end
   local found = {}
-  for at, field in ipairs({ ... }) do found[at] = record.final[field] or false end
+  for at, field in ipairs({ ... }) do
+    if not record.final and field == 'answer' then
+      found[at] = redis.call('HGET', record.name, field)
+    else
+      found[at] = (record.final or record.fields)[field] or false
+    end
+  end
   return found
 end
 
 local function new(drawing, name)
-  return { drawing = drawing, name = name, state = drawing.initial }
+  return { drawing = drawing, name = name, state = drawing.initial, isNew = true }
 end
 
 -- A record that returns to the initial state is deleted.
@@ -89,8 +99,8 @@ end
 
 -- Gives a record to this call, and deletes the fields of the call before it.
 local function hold(record, leaseMs, ...)
+  if not record.isNew then redis.call('HDEL', record.name, 'answer', unpack(FIELDS, 6)) end
   keep(record, 'token', token, 'leaseEndsMs', nowMs + leaseMs, ...)
-  redis.call('HDEL', record.name, 'answer', 'txId', 'firstValid', 'lastValid', 'recordedBy', 'reserved')
   redis.call('PEXPIRE', record.name, leaseMs + ${LAPSED_KEPT_MS})
 end
 
@@ -102,8 +112,9 @@ local function bound(name, bytes, retentionMs)
   local newest = redis.call('ZRANGE', key.k, -1, -1, 'WITHSCORES')
   local total = (tonumber(newest[2]) or 0) + bytes + ${KEPT_RECORD_BYTES}
   redis.call('ZADD', key.k, total, name:sub(#place + 1))
-  if redis.call('PTTL', key.k) < tonumber(retentionMs) then redis.call('PEXPIRE', key.k, retentionMs) end
-  while true do
+  -- GT leaves a key without a life as it is.
+  redis.call('PEXPIRE', key.k, retentionMs, newest[1] and 'GT' or 'NX')
+  while total > ${KEPT_BYTES_MAX} do
     local oldest = redis.call('ZRANGE', key.k, 0, 0, 'WITHSCORES')
     if total - tonumber(oldest[2]) < ${KEPT_BYTES_MAX} then return end
     redis.call('ZREM', key.k, oldest[1])
@@ -118,11 +129,10 @@ end
 
 -- Redis packs no hash that has a value of more than 64 bytes. As a string, a completed claim takes a third less memory.
 local function storeFinal(claim, name, retentionMs, answer)
-  local bodyHash, recordedBy, recorded, txId, caller =
-    unpack(redis.call('HMGET', claim.name, 'bodyHash', 'recordedBy', 'answer', 'txId', 'caller'))
+  local bodyHash, recordedBy, txId, caller = unpack(read(claim, 'bodyHash', 'recordedBy', 'txId', 'caller'))
   local wasAdopted = recordedBy and recordedBy ~= claim.token
   -- A call that was charged stays so without an answer.
-  answer = answer or recorded
+  answer = answer or read(claim, 'answer')[1]
   local final = { claim.token, bodyHash, recordedBy == claim.token, answer, txId, wasAdopted and caller or false }
   redis.call('SET', name, cmsgpack.pack(final), 'PX', retentionMs)
   bound(name, #(answer or ''), retentionMs)

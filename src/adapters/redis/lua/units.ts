@@ -10,6 +10,9 @@ import { luaDrawing, PRELUDE } from './prelude.js'
 export const UNITS = /* lua */ `
 local UNITS = key.u and ${luaDrawing(subscriptionTable)}
 
+-- Sets the same life again: from Redis 7.2 on, WAIT waits for the last write of its connection alone.
+local function writeAgain(name) redis.call('PEXPIRE', name, redis.call('PTTL', name)) end
+
 local function unitsOf(member) return tonumber(member:match('^%d+')) end
 
 local function findUnits()
@@ -41,9 +44,15 @@ local function giveBack(units, claim)
 end
 
 -- A balance stays for the calls that reserved before its end, so that nothing that comes late restores it.
-local function reserve(units, leaseMs)
-  local isNew = redis.call('ZADD', key.v, nowMs + leaseMs, units .. ' ' .. token) == 1
-  local lifeMs, unitsMs = leaseMs + ${LAPSED_KEPT_MS}, redis.call('PTTL', key.u)
+local function reserve(units, most, leaseMs)
+  local isNew = redis.call('ZADD', key.v, nowMs + leaseMs, most .. ' ' .. token) == 1
+  local lifeMs = leaseMs + ${LAPSED_KEPT_MS}
+  -- Until its end the balance lives by itself, and so does the set that has another member.
+  if units and nowMs + lifeMs < units.endsAtMs then
+    if units.reserved == 0 then redis.call('PEXPIRE', key.v, units.endsAtMs - nowMs) end
+    return isNew
+  end
+  local unitsMs = redis.call('PTTL', key.u)
   if unitsMs < lifeMs then redis.call('PEXPIRE', key.u, lifeMs) end
   lifeMs = math.max(lifeMs, unitsMs)
   if redis.call('PTTL', key.v) < lifeMs then redis.call('PEXPIRE', key.v, lifeMs) end
@@ -55,8 +64,7 @@ end
 export const SELL = /* lua */ `${PRELUDE}${UNITS}
 local endsAtMs = tonumber(ARGV[4])
 if findUnits() then
-  -- Sets the same life again. It must be a write: from Redis 7.2 on, WAIT waits for the last write of its connection alone.
-  redis.call('PEXPIRE', key.u, redis.call('PTTL', key.u))
+  writeAgain(key.u)
 elseif nowMs < endsAtMs then
   local units = new(UNITS, key.u)
   move(units, 'stored')
@@ -66,12 +74,6 @@ elseif nowMs < endsAtMs then
   redis.call('PEXPIRE', key.u, endsAtMs - nowMs)
   redis.call('PEXPIRE', key.v, endsAtMs - nowMs, 'GT')
 end
-`
-
-/** roles, token -> unused, free, endsAtMs; nothing where it has ended. */
-export const LOOK = /* lua */ `${PRELUDE}${UNITS}
-local units = findUnits()
-return units and not lists(units, 'collected') and { units.unused, freeOf(units), units.endsAtMs }
 `
 
 /** roles, token */

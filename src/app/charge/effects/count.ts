@@ -1,3 +1,4 @@
+import type { CountMove } from '../../../ports/charge-store.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { closeMove, untilAnswered } from '../close-move.js'
@@ -10,7 +11,7 @@ export async function count(deps: ChargeDeps, call: Call) {
   if (call.request.caller.gone()) return 'abandoned'
   if (call.handled.source !== undefined) return 'counted'
   const move = closeMove(deps, call, 'complete')
-  const ask = () => deps.store.count!({ ...move, how: 'complete', charge: move.charge! })
+  const ask = () => deps.store.count!(move as CountMove)
   const onFailed = (err: unknown) =>
     deps.logger.error({ err }, 'a balance was not counted; the store is asked again')
   const untilMs = deps.clock.monotonic() + deps.rules.timeouts.certaintyMs

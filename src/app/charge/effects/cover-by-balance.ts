@@ -3,13 +3,15 @@ import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import { isAgreed } from '../balances.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { takeCredit } from './credit.js'
+import { credit } from './credit.js'
 import { reserve } from './open.js'
 import { priceNow } from './price.js'
 
 /** Prices the call, and reserves the price; a fixed one was reserved with the key. What the balance cannot pay for is quoted. */
 export function coverByBalance(deps: ChargeDeps, call: Call) {
-  const { amount } = call.endpoint.def
+  const { def, takesBalance } = call.endpoint
+  if (!takesBalance) return 'uncovered' as const
+  const { amount } = def
   return amount === undefined ? priced(deps, call) : covered(deps, call, BigInt(amount))
 }
 
@@ -24,8 +26,8 @@ async function priced(deps: ChargeDeps, call: Call) {
 function covered(deps: ChargeDeps, call: Call, amount: bigint) {
   const { id, reserved, left } = call.balance!
   if (reserved !== undefined)
-    return mapSyncOrAsync(takeCredit(deps, call, `balance ${id}`), taken =>
-      taken === 'credited' ? ('covered' as const) : taken,
+    return mapSyncOrAsync(credit(deps, call, `balance ${id}`), taken =>
+      taken === 'credited' ? 'covered' : taken === 'storeDown' ? taken : 'exhausted',
     )
   call.end.refusal = `${whyNot(call, amount, left)}; nothing was taken`
   return 'uncovered' as const

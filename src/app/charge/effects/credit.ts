@@ -1,8 +1,8 @@
 import { callerIpNetwork } from '../../../domain/caller-ip-network.js'
 import { type ChargeFinal, OUTCOMES, type RunCredit } from '../../../domain/machines/charge.machine.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
+import { sleep } from '../../../ports/clock.js'
 import type { Counted } from '../../../ports/counters.js'
-import { sleep } from '../../../ports/timeouts-and-aborts.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { creditorName } from '../owners.js'
@@ -16,23 +16,14 @@ const EXHAUSTED_RETRY_MS = 5_000
  * Takes one run of the payer's credit, and waits a short time where none is left. Without credit a wallet of one cent
  * had twenty runs at once: each of its payments was verified, and only one could settle.
  */
-export function credit(deps: ChargeDeps, call: Call) {
+export function credit(deps: ChargeDeps, call: Call, payer = call.payment.payer) {
   if (deps.rules.credit === undefined) return 'credited'
-  return mapSyncOrAsync(take(deps, call), taken => taken ?? wait(deps, call))
+  return mapSyncOrAsync(take(deps, call, payer), taken => taken ?? wait(deps, call, payer))
 }
 
 type Taken = 'credited' | 'storeDown' | undefined
 
-/** For a call that a balance pays for: its buyer's runs that cost nothing are bounded too. It does not wait for credit. */
-export function takeCredit(deps: ChargeDeps, call: Call, payer: string) {
-  if (deps.rules.credit === undefined) return 'credited' as const
-  return mapSyncOrAsync(take(deps, call, payer), taken => {
-    if (taken === undefined) call.end.retryAfterMs = EXHAUSTED_RETRY_MS
-    return taken ?? ('exhausted' as const)
-  })
-}
-
-function take(deps: ChargeDeps, call: Call, payer = call.payment.payer): Taken | Promise<Taken> {
+function take(deps: ChargeDeps, call: Call, payer: string | undefined): Taken | Promise<Taken> {
   // The facilitator has verified the payer. Where the payer cannot be read, the caller's address replaces it.
   const creditor = creditorName(deps.owner, payer ?? callerIpNetwork(call.request.clientAddress))
   const granted = ({ admitted }: Counted): Taken => {
@@ -48,7 +39,7 @@ function take(deps: ChargeDeps, call: Call, payer = call.payment.payer): Taken |
   })
 }
 
-async function wait(deps: ChargeDeps, call: Call) {
+async function wait(deps: ChargeDeps, call: Call, payer: string | undefined) {
   const untilMs = deps.clock.monotonic() + deps.rules.timeouts.creditMs
   for (;;) {
     const leftMs = untilMs - deps.clock.monotonic()
@@ -56,7 +47,7 @@ async function wait(deps: ChargeDeps, call: Call) {
     await sleep(deps.clock, Math.min(ASK_EVERY_MS, leftMs))
     if (call.request.caller.gone()) return 'abandoned'
     if (deps.stop.cutting()) return 'stopped'
-    const taken = await take(deps, call)
+    const taken = await take(deps, call, payer)
     if (taken !== undefined) return taken
   }
   call.end.retryAfterMs = EXHAUSTED_RETRY_MS
@@ -65,8 +56,16 @@ async function wait(deps: ChargeDeps, call: Call) {
 
 const RUNS_GIVEN = { earned: 2, returned: 1, spent: 0, none: 0 } as const satisfies Record<RunCredit, number>
 
-export function settleCredit(deps: ChargeDeps, creditor: string, final: ChargeFinal): void {
-  const runs = RUNS_GIVEN[OUTCOMES[final].credit]
+export function settleCredit(
+  deps: ChargeDeps,
+  { holds: { creditor, owned } }: Call,
+  final: ChargeFinal,
+): void {
+  if (creditor === undefined) return
+  const { credit } = OUTCOMES[final]
+  // A call that stood still may be paid and taken over: the call that found its payment has earned this credit by then.
+  if (credit === 'earned' && owned && deps.upkeep.leases.mayHaveLapsed(owned.hold.token)) return
+  const runs = RUNS_GIVEN[credit]
   if (runs !== 0) giveCredit(deps, creditor, runs)
 }
 

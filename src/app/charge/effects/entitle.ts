@@ -34,7 +34,7 @@ export function preferWindow(deps: ChargeDeps, call: Call) {
   })
 }
 
-/** The key opens nothing: the call is one without it. */
+/** For a key that opens nothing: the call goes on without it. */
 export function leaveKeyAside(call: Call): void {
   call.window.endedKey = call.request.subscriptionKey
   call.request = { ...call.request, subscriptionKey: undefined }
@@ -72,7 +72,9 @@ async function cover(deps: ChargeDeps, call: Call, id: string) {
   if (call.endpoint.def.subscription?.calls !== undefined) return takeWindowCall(deps, call, id)
   const record = await openWindow(deps, call, id)
   if (record === undefined) return 'uncovered'
-  return record.callsLeft === undefined ? 'covered' : takeWindowCall(deps, call, id)
+  if (record.callsLeft !== undefined) return takeWindowCall(deps, call, id)
+  call.window.used = { id, isCounted: false }
+  return 'covered'
 }
 
 async function look(deps: ChargeDeps, call: Call, id: string) {

@@ -1,3 +1,4 @@
+import { problemOf } from '../../../domain/answer-codes.js'
 import { identifierIn } from '../../../domain/idempotency-key.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Hold, Opened, OpenMove } from '../../../ports/charge-store.js'
@@ -16,10 +17,7 @@ import { underEndedWindow } from './entitle.js'
  */
 const RETRY_MAX_MS = 2_000
 
-/**
- * Takes the idempotency key and the payment together. With neither, there is nothing to protect, and the store is not
- * asked.
- */
+/** Takes the idempotency key and the payment together. With neither, there is nothing to protect, and the store is not asked. */
 export function open(deps: ChargeDeps, call: Call) {
   const { key, problem } = keyOfCall(deps.rules, call)
   if (problem !== undefined) {
@@ -53,7 +51,7 @@ async function askEndedWindow(deps: ChargeDeps, call: Call) {
 
 async function releaseNow(deps: ChargeDeps, hold: Hold): Promise<void> {
   try {
-    await deps.store.close({ ...hold, how: 'release', retentionMs: 0 })
+    await deps.store.close({ how: 'release', retentionMs: 0, ...hold })
   } catch (cause) {
     deps.logger.warn({ err: cause }, 'the charge store did not release')
     releaseLater(deps, hold)
@@ -178,11 +176,7 @@ async function unlessFresh(deps: ChargeDeps, call: Call, read: ReadPayment | und
   }
   if (landed === false) return undefined
   call.end.retryAfterMs = RETRY_MAX_MS
-  call.end.problem = {
-    code: 'node_unavailable',
-    message:
-      'An earlier call was made with this Idempotency-Key, and the node does not say whether this payment has landed. Nothing was charged by this request; try again, or use a random key of at least 32 characters.',
-  }
+  call.end.problem = problemOf('node_unavailable')
   return 'storeDown'
 }
 
@@ -200,14 +194,8 @@ export async function reserve(deps: ChargeDeps, call: Call, units: number): Prom
 
 async function attempt(deps: ChargeDeps, owned: Owned, take?: number): Promise<Opened | undefined> {
   const { hold, isBearer, caller, answerName } = owned
-  const move: OpenMove = {
-    ...hold,
-    leaseMs: deps.upkeep.leases.leaseMs,
-    ...(isBearer && { isBearer }),
-    ...(take !== undefined && { take }),
-    ...(caller !== undefined && { caller }),
-    ...(answerName !== undefined && { answerName }),
-  }
+  const { leaseMs } = deps.upkeep.leases
+  const move: OpenMove = { leaseMs, isBearer, take, caller, answerName, ...hold }
   try {
     return await deps.store.open(move)
   } catch (cause) {
@@ -219,5 +207,5 @@ async function attempt(deps: ChargeDeps, owned: Owned, take?: number): Promise<O
 
 /** The store may have opened the call before its answer was lost. */
 function releaseLater(deps: ChargeDeps, hold: Hold): void {
-  deps.upkeep.pendingCloses.add({ ...hold, how: 'release', retentionMs: 0 })
+  deps.upkeep.pendingCloses.add({ how: 'release', retentionMs: 0, ...hold })
 }

@@ -2,8 +2,8 @@ import { SvcError } from '../../../domain/errors.js'
 import { usdToBaseUnits } from '../../../domain/money.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import { isRecord, sameTerms, speltAs } from '../../../domain/x402.js'
+import { withTimeout } from '../../../ports/clock.js'
 import type { GroupProblem } from '../../../ports/payment-reader.js'
-import { withTimeout } from '../../../ports/timeouts-and-aborts.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
 import { meetsTerms } from '../owners.js'
@@ -12,8 +12,7 @@ import { USED_UP } from '../windows.js'
 
 /** Computes the terms and compares the payment with them, before the facilitator is asked. */
 export function price(deps: ChargeDeps, call: Call) {
-  const { def, terms } = call.endpoint
-  const amount = terms.least ?? def.amount
+  const { amount } = call.endpoint.def
   return amount === undefined ? priced(deps, call) : asked(deps, call, BigInt(amount))
 }
 
@@ -98,7 +97,7 @@ const GROUP_REFUSALS = {
  *
  * @throws what the function throws; SvcError `invalid_price`
  */
-export async function quotedPrice({ input, request, endpoint }: Call): Promise<bigint> {
+export async function quotedPrice({ input, request, endpoint, balance }: Call): Promise<bigint> {
   const { headers, query, payment, body } = request
   const { method, params } = request.target!
   const priceOf = async (asked: object) =>
@@ -106,7 +105,7 @@ export async function quotedPrice({ input, request, endpoint }: Call): Promise<b
   try {
     return await priceOf({ body: input, headers, query, params })
   } catch (cause) {
-    const isProbe = payment.kind === 'none' && body.kind === 'none'
+    const isProbe = payment.kind === 'none' && body.kind === 'none' && balance === undefined
     const example = isProbe ? await exampleOf(endpoint) : undefined
     if (example === undefined) throw cause
     // The specification answers every probe with a quote. The function's price for the real input is quoted later.

@@ -1,5 +1,5 @@
 import type { Landing } from '../../../ports/chain.js'
-import { sleep, withTimeout } from '../../../ports/timeouts-and-aborts.js'
+import { sleep, withTimeout } from '../../../ports/clock.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { accept, settlementOf, untilShutdown } from './settle.js'

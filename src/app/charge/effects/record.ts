@@ -31,17 +31,20 @@ async function keep(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superse
   const { periodMs } = call.endpoint
   if (periodMs !== undefined) call.window.sold = await newWindow(deps, call, periodMs)
   const move = call.holds.owned && recordMove(deps, call)
-  const recording = async () => move && deps.store.record(move)
-  const [stored, recorded] = await Promise.allSettled([
-    call.window.sold && storeWindow(deps, call, call.window.sold),
-    recording(),
-  ])
+  const recording = async () => {
+    try {
+      return await (move && deps.store.record(move))
+    } catch (cause) {
+      call.holds.held = 'unknown'
+      throw cause
+    }
+  }
+  const { sold } = call.window
+  if (sold === undefined) return recording()
+  const [stored, recorded] = await Promise.allSettled([storeWindow(deps, call, sold), recording()])
   // The window was not stored, so there is nothing to delete later.
   if (stored.status === 'rejected') call.window.sold = undefined
-  if (recorded.status === 'rejected') {
-    call.holds.held = 'unknown'
-    throw recorded.reason
-  }
+  if (recorded.status === 'rejected') throw recorded.reason
   if (stored.status === 'rejected') throw stored.reason
   return recorded.value
 }
@@ -60,7 +63,6 @@ export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
   const { hold, seals } = call.holds.owned!
   const paymentTtlMs = paymentLifeMs(read)
   return {
-    ...hold,
     recorded: {
       answer: hold.claim
         ? seal(replayedAnswer(deps, call), seals[0]!, hold.claim.name, deps.random)
@@ -70,6 +72,7 @@ export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
     leaseMs: deps.upkeep.leases.leaseMs,
     paymentTtlMs,
     claimTtlMs: paymentTtlMs + retentionMs(deps, call.holds.key, call.window.sold),
+    ...hold,
   }
 }
 
@@ -79,7 +82,7 @@ export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
 export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
   const { txId, payer } = call.payment
   const { requirements } = call.terms
-  const { sold, takenFrom, callsLeft } = call.window
+  const { sold, used, callsLeft } = call.window
   const { answer, source } = call.handled
   const isKept = source === undefined && bodyBytes(answer!) <= deps.rules.answerBytesMax
   return {
@@ -96,6 +99,6 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
       units: sold.units,
     },
     ...(call.balance && { charged: call.balance.charged }),
-    ...(takenFrom !== undefined && { callsLeft }),
+    ...(used?.isCounted && { callsLeft }),
   }
 }

@@ -3,8 +3,9 @@ import type { Landing } from '../../../ports/chain.js'
 import type { Recorded } from '../../../ports/charge-store.js'
 import type { Call, ReplayedAnswer } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
+import { keptMs } from '../close-move.js'
 import { creditorName } from '../owners.js'
-import { retentionMs, unseal } from '../stored-answers.js'
+import { unseal } from '../stored-answers.js'
 import { soldId, storeWindow } from '../windows.js'
 import { giveCredit } from './credit.js'
 import { untilCertain } from './reconcile.js'
@@ -35,7 +36,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
       ...call.holds.owned!.hold,
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
-      retentionMs: retentionMs(deps, call.holds.key, answerOwed(call, recorded).window),
+      retentionMs: keptMs(deps, call, answerOwed(call, recorded).window),
       leaseMs: deps.upkeep.leases.leaseMs,
     })
     call.payment.txId = call.payment.read?.txId

@@ -81,6 +81,13 @@ export function untilShutdown<T>(stop: Stop, work: Promise<T>, cut: T): Promise<
   if (stop.cutting()) return Promise.resolve(cut)
   return new Promise((resolve, reject) => {
     const stopListening = stop.onCut(() => resolve(cut))
-    work.then(resolve, reject).finally(stopListening)
+    const end = (answer: () => void) => {
+      stopListening()
+      answer()
+    }
+    work.then(
+      value => end(() => resolve(value)),
+      cause => end(() => reject(cause)),
+    )
   })
 }

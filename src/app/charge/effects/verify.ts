@@ -3,10 +3,7 @@ import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { countVerified } from './admit.js'
 
-/**
- * Algorand produces a round about every 2.8 s. Counting 2.5 s for each makes the deadline rather too early than too
- * late.
- */
+/** Algorand produces a round about every 2.8 s. Counting 2.5 s for each makes the deadline rather too early than too late. */
 const ROUND_MS = 2_500
 /** Rounds that are left for submitting: a group that is valid until round R must be in a block by then. */
 const ROUNDS_TO_SETTLE = 3
@@ -17,7 +14,7 @@ const HANDLER_MIN_MS = 1_000
 const UNREACHABLE_RETRY_MS = 5_000
 
 export async function verify(deps: ChargeDeps, call: Call) {
-  const leftMs = await lifetimeMs(deps, call)
+  const leftMs = lifetimeMs(call.payment.read && (await deps.chain.round()), call.payment.read)
   if (leftMs < HANDLER_MIN_MS) {
     if (await landedBefore(deps, call.payment.read!)) return 'spent'
     call.end.refusal = 'The payment expires before it could be settled; sign a new one'
@@ -50,9 +47,7 @@ async function landedBefore(deps: ChargeDeps, read: ReadPayment): Promise<boolea
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where the round is unknown. */
-async function lifetimeMs(deps: ChargeDeps, { payment: { read } }: Call): Promise<number> {
-  if (read === undefined) return Number.POSITIVE_INFINITY
-  const round = await deps.chain.round()
-  if (round === undefined) return Number.POSITIVE_INFINITY
+function lifetimeMs(round: bigint | undefined, read: ReadPayment | undefined): number {
+  if (read === undefined || round === undefined) return Number.POSITIVE_INFINITY
   return (Number(read.lastValid - round) - ROUNDS_TO_SETTLE) * ROUND_MS - SLACK_MS
 }

@@ -4,10 +4,9 @@ import { isInDoubt, resultOf } from './statistics.js'
 
 export interface Need {
   readonly what: string
-  /** What to do about it. */
   readonly says: string
-  /** The calls that it is about, oldest first. */
-  readonly runs: readonly RunView[]
+  /** The calls that it is about, oldest first; absent where it is about none. */
+  readonly runs?: readonly RunView[]
 }
 
 const HOUR_MS = 3_600_000
@@ -16,9 +15,11 @@ const LATEST = 10
 const LATEST_MIN = 3
 
 /** The gravest first. `nowMs` is the server's. */
-export function needsOf(runs: readonly RunView[], nowMs: number): readonly Need[] {
+export function needsOf(runs: readonly RunView[], nowMs: number, walletLacks?: string): readonly Need[] {
   const hour = runs.filter(({ startedMs }) => startedMs >= nowMs - HOUR_MS)
+  const wallet = { what: 'Nobody can pay your wallet', says: `${walletLacks}. svc doctor says what to do.` }
   const needs: Need[] = [
+    ...(walletLacks === undefined ? [] : [wallet]),
     {
       what: 'Payments that landed after their calls ended in doubt',
       says: 'svc refunds says what is owed.',
@@ -31,7 +32,7 @@ export function needsOf(runs: readonly RunView[], nowMs: number): readonly Need[
     },
     {
       what: 'Payments in doubt',
-      says: 'Look them up, and never ask to pay again.',
+      says: 'Look them up, and never ask to pay again: svc audit says what became of them.',
       runs: runs.filter(isInDoubt),
     },
     {
@@ -46,7 +47,7 @@ export function needsOf(runs: readonly RunView[], nowMs: number): readonly Need[
     },
     ...failing(runs),
   ]
-  return needs.filter(({ runs }) => runs.length > 0)
+  return needs.filter(({ runs }) => runs?.length !== 0)
 }
 
 function failing(runs: readonly RunView[]): Need[] {

@@ -2,9 +2,11 @@
 
 type Child = Node | string | undefined
 
-export function element(tag: string, className = '', ...children: readonly Child[]): HTMLElement {
-  const made = document.createElement(tag)
-  if (className !== '') made.className = className
+/** @param named its tag, and its classes after it: `span.note` */
+export function element(named: string, ...children: readonly Child[]): HTMLElement {
+  const [tag, ...classes] = named.split(/[. ]/)
+  const made = document.createElement(tag!)
+  made.classList.add(...classes)
   made.append(...children.filter(child => child !== undefined))
   return made
 }

@@ -1,9 +1,9 @@
-/** The filters over everything that the page shows. */
 import type { Hello } from '../page-events.js'
 import { byId, element } from './dom-elements.js'
 import type { Filter } from './runs.js'
+import { wordsOf } from './step-words.js'
 
-const CHARGED = { yes: 'yes', maybe: 'in doubt', earlier: 'earlier', no: 'no' }
+const CHARGED = { yes: 'yes', balance: 'on a balance', maybe: 'in doubt', earlier: 'earlier', no: 'no' }
 type Name = 'endpoint' | 'final' | 'charged'
 
 export class Filters {
@@ -26,7 +26,7 @@ export class Filters {
   begin({ endpoints, machine }: Hello): void {
     const named = Object.entries(machine.rows)
       .filter(([, { final }]) => final)
-      .map(([name, { meta }]) => [name, `${meta.status} ${name}`] as const)
+      .map(([name, { meta }]) => [name, `${meta.status} ${wordsOf(name)}`] as const)
     offer(
       this.#selects.endpoint,
       endpoints.map(name => [name, name]),
@@ -37,17 +37,10 @@ export class Filters {
     )
   }
 
-  /** Sets one filter; its value again clears it. */
   toggle(name: Name, value: string): void {
     const select = this.#selects[name]
     select.value = select.value === value ? '' : value
     this.onChange(this.chosen)
-  }
-
-  /** Shows exactly the calls in doubt. */
-  chooseInDoubt(): void {
-    for (const select of Object.values(this.#selects)) select.value = ''
-    this.toggle('charged', 'maybe')
   }
 
   clear(): void {
@@ -88,7 +81,7 @@ function offer(
 ): void {
   const { value } = select
   const made = options.map(([name, text]) => {
-    const option = element('option', '', text) as HTMLOptionElement
+    const option = element('option', text) as HTMLOptionElement
     option.value = name
     return option
   })

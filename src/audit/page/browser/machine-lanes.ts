@@ -9,19 +9,9 @@ export interface Move {
   readonly to: string
 }
 
-interface LaneState {
-  readonly name: string
-  /** Its moves to final states. */
-  readonly exits: readonly Move[]
-  /** Its moves to the state of the next lane. */
-  readonly onwards: readonly Move[]
-  /** All other moves. */
-  readonly branches: readonly Move[]
-}
+export type MachineLanes = ReturnType<typeof machineLanes>
 
-export type MachineLanes = readonly { readonly main: LaneState; readonly sides: readonly LaneState[] }[]
-
-export function machineLanes(machine: Machine): MachineLanes {
+export function machineLanes(machine: Machine) {
   const { rows } = machine
   const order = inOrder(machine)
   const places = new Map(order.map((state, at) => [state, at]))
@@ -31,7 +21,8 @@ export function machineLanes(machine: Machine): MachineLanes {
       Object.values(rows[state]!.on).some(to => from < lane && lane < (places.get(to) ?? -1)),
     )
   const mains = order.filter((_, lane) => isMain(lane))
-  const laneState = (name: string, next?: string): LaneState => {
+  /** Its moves to final states (`exits`), to the state of the next lane (`onwards`), and all others. */
+  const laneState = (name: string, next?: string) => {
     const moves = Object.entries(rows[name]!.on).map(([event, to]) => ({
       step: `${name}.${event}`,
       event,

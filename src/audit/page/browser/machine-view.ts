@@ -4,6 +4,7 @@ import { button, byId, element } from './dom-elements.js'
 import { type MachineLanes, type Move, machineLanes } from './machine-lanes.js'
 import { count, duration } from './number-format.js'
 import { percentile } from './statistics.js'
+import { wordsOf } from './step-words.js'
 
 interface Flow {
   readonly calls: number
@@ -69,50 +70,47 @@ export class Drawing {
     const texts = ({ step, event }: Move) => {
       const { calls, medianMs } = this.#flowOf(step)
       const stat = calls === 0 ? '' : `${count(calls)} · ${duration(medianMs)}`
-      return [element('span', 'event', event), ' ', element('span', 'stat', stat)]
+      const named = element('span.event', event)
+      named.title = wordsOf(step)
+      return [named, ' ', element('span.stat', stat)]
     }
     const exit = (move: Move) => {
       const { status, charged } = machine.rows[move.to]!.meta
       const end = element(
-        'span',
-        'end',
-        element('b', '', String(status)),
+        'span.end',
+        element('b', String(status)),
         ' ',
-        element('span', 'name', move.to),
+        element('span.name', wordsOf(move.to)),
       )
       const drawn = button('', () => this.onFinal(move.to))
       drawn.className = `plain exit ${charged} ${look([move])}`
       drawn.dataset.step = move.step
       drawn.dataset.final = move.to
       drawn.append(end, ...texts(move))
-      return element('li', '', drawn)
+      return element('li', drawn)
     }
     const step = (move: Move, ...more: readonly Node[]) => {
-      const drawn = element('li', `move ${look([move])}`, ...texts(move), ...more)
+      const drawn = element(`li.move.${look([move])}`, ...texts(move), ...more)
       drawn.dataset.step = move.step
       return drawn
     }
     const fold = (folded: number) => {
       const drawn = button(`+ ${folded} unused`, () => this.#all.click())
       drawn.className = 'plain fold note'
-      return element('li', '', drawn)
+      return element('li', drawn)
     }
     const state = ({ name, exits, branches, onwards }: MachineLanes[number]['main']) => {
       const shown = exits.filter(isShown)
-      const effect = element('span', 'note', machine.rows[name]!.effect ?? '')
       return element(
-        'div',
-        'state',
+        'div.state',
         element(
-          'div',
-          `box ${look([...exits, ...branches, ...onwards])}`,
-          element('b', 'name', name),
-          effect,
+          `div.box.${look([...exits, ...branches, ...onwards])}`,
+          element('b.name', name),
+          element('span.note', wordsOf(name)),
         ),
         element(
-          'ul',
-          'ways',
-          ...branches.map(move => step(move, element('b', 'to', `→ ${move.to}`))),
+          'ul.ways',
+          ...branches.map(move => step(move, element('b.to', `→ ${move.to}`))),
           ...shown.map(exit),
           ...(shown.length < exits.length ? [fold(exits.length - shown.length)] : []),
         ),
@@ -123,11 +121,11 @@ export class Drawing {
     this.#place.classList.toggle('lighting', this.#run !== undefined)
     this.#place.replaceChildren(
       ...this.#lanes.map(({ main, sides }) => {
-        const onwards = element('ul', 'onwards', ...main.onwards.map(move => step(move)))
-        const flow = element('div', `flow-line ${look(main.onwards)}`)
+        const onwards = element('ul.onwards', ...main.onwards.map(move => step(move)))
+        const flow = element(`div.flow-line.${look(main.onwards)}`)
         flow.style.width = `${Math.max(FLOW_PX_MIN, (FLOW_PX_MAX * callsOf(main.onwards)) / most)}px`
         const isEnd = main.onwards.length === 0
-        return element('section', 'lane', state(main), ...(isEnd ? [] : [flow, onwards]), ...sides.map(state))
+        return element('section.lane', state(main), ...(isEnd ? [] : [flow, onwards]), ...sides.map(state))
       }),
     )
     this.#place.scrollTop = scrollTop

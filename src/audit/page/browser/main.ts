@@ -18,6 +18,8 @@ const PERIOD_CHECK_MS = 15_000
 
 const runs = new Runs()
 let hello: Hello | undefined
+/** Told after all that was before: until then the page would show a part of it. */
+let totals: Totals | undefined
 let redrawing: (() => void) | undefined
 let redrawnMs = Number.NEGATIVE_INFINITY
 
@@ -47,11 +49,6 @@ function close(): void {
 
 document.addEventListener('keydown', event => {
   if (event.key === 'Escape' && list.chosen !== undefined) close()
-})
-
-byId('doubt-show').addEventListener('click', () => {
-  filters.chooseInDoubt()
-  location.hash = '#calls'
 })
 
 byId('csv').addEventListener('click', () => {
@@ -90,6 +87,7 @@ window.addEventListener('hashchange', showView)
 const events = new EventSource('audit/events')
 on('hello', told => {
   hello = told
+  totals = undefined
   runs.begin(told)
   drawing.begin(told)
   filters.begin(told)
@@ -97,15 +95,12 @@ on('hello', told => {
   say('agent', told.agent)
   say('network', told.network)
   document.title = `${told.agent} · audit`
-  showTotals({ calls: 0, charged: 0, inDoubt: 0, taken: '0' })
-  live('live')
-  show(0)
-  drawing.light(list.chosen)
 })
 on('runs', told => {
-  show(runs.add(told))
+  const added = runs.add(told)
+  if (totals === undefined) return
+  show(added)
   openLinked()
-  showMain()
 })
 on('decided', told => {
   runs.decide(told)
@@ -113,7 +108,21 @@ on('decided', told => {
   const chosen = runs.shown.find(({ id }) => id === list.chosen?.id)
   if (chosen) list.choose(chosen)
 })
-on('totals', showTotals)
+on('totals', told => {
+  const isFirst = totals === undefined
+  totals = told
+  const { calls, charged, taken } = told
+  say(
+    'totals',
+    `Since the server began: ${count(calls)} calls, ${count(charged)} charged, ${usd(BigInt(taken))}.`,
+  )
+  if (!isFirst) return redrawSoon()
+  show(0)
+  redraw()
+  openLinked()
+  live('live')
+  document.body.classList.remove('loading')
+})
 // EventSource connects again by itself, and the server then sends its first event again. The page keeps its content until then.
 events.addEventListener('error', () => live('no connection, trying again'))
 clock.every(PERIOD_CHECK_MS, () => {
@@ -128,21 +137,9 @@ function on<E extends keyof AuditEvents>(name: E, listener: (data: AuditEvents[E
   events.addEventListener(name, event => listener(JSON.parse((event as MessageEvent<string>).data)))
 }
 
-/** The first events are here: before them, zeros would be no news. */
-function showMain(): void {
-  document.body.classList.remove('loading')
-}
-
 function live(text: string): void {
   say('live', text)
   byId('live').className = text === 'live' ? 'yes' : 'maybe'
-}
-
-function showTotals({ calls, charged, taken }: Totals): void {
-  say(
-    'totals',
-    `Since the server began: ${count(calls)} calls, ${count(charged)} charged, ${usd(BigInt(taken))}.`,
-  )
 }
 
 function show(added: number): void {
@@ -171,7 +168,7 @@ function showEmpty(): void {
   // The same offer stays: a new one would lose the focus of the keyboard.
   if (byId('empty').dataset.text === text) return
   byId('empty').dataset.text = text
-  byId('empty').replaceChildren(element('p', '', text), ...(offer ? [offer] : []))
+  byId('empty').replaceChildren(element('p', text), ...(offer ? [offer] : []))
 }
 
 function redrawSoon(): void {
@@ -182,8 +179,7 @@ function redraw(): void {
   redrawing?.()
   redrawing = undefined
   redrawnMs = clock.monotonic()
-  if (hello === undefined) return
-  showMain()
+  if (hello === undefined || totals === undefined) return
   if (byId('overview').hidden) drawing.tell(runs.shown)
-  else overview.show(runs, hello)
+  else overview.show(runs, hello, totals)
 }

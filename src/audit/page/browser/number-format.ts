@@ -1,5 +1,3 @@
-/** Formats numbers, durations, amounts and times for people. */
-
 const NUMBER = new Intl.NumberFormat('en-US')
 const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 const SHARE = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 })
@@ -22,7 +20,6 @@ export function duration(ms: number): string {
   return ms < 9_950 ? `${(ms / 1_000).toFixed(1)} s` : `${NUMBER.format(Math.round(ms / 1_000))} s`
 }
 
-/** Base units of USDC. */
 export function usd(baseUnits: bigint): string {
   const digits = baseUnits.toString().padStart(7, '0')
   return `$${NUMBER.format(BigInt(digits.slice(0, -6)))}.${digits.slice(-6).replace(/0{1,4}$/, '')}`

@@ -1,5 +1,5 @@
 /** The overview: what the shown calls earned, what became of them, and how long they took. */
-import type { Hello, RunView } from '../page-events.js'
+import type { Hello, Outstanding, RunView, Totals } from '../page-events.js'
 import { incomeByDay, needsOf } from './attention.js'
 import { button, byId, element, say } from './dom-elements.js'
 import { count, dateAndMinute, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
@@ -18,23 +18,16 @@ import {
   summed,
   sumsOf,
 } from './statistics.js'
+import { wordsOf } from './step-words.js'
 import { plot } from './time-plot.js'
 
-const WORDS: Readonly<Record<Result, string>> = {
-  charged: 'charged',
-  answered: 'answered without a charge',
-  inDoubt: 'in doubt',
-  failed: 'failed',
-  refused: 'refused',
-  quoted: 'quoted',
-}
-const COLORS: Readonly<Record<Result, string>> = {
-  charged: 'yes',
-  answered: 'earlier',
-  inDoubt: 'maybe',
-  failed: 'bad',
-  refused: 'refused',
-  quoted: 'quoted',
+const LOOKS: Readonly<Record<Result, { readonly label: string; readonly color: string }>> = {
+  charged: { label: 'charged', color: 'yes' },
+  answered: { label: 'paid before', color: 'earlier' },
+  inDoubt: { label: 'in doubt', color: 'maybe' },
+  failed: { label: 'failed', color: 'bad' },
+  refused: { label: 'refused', color: 'refused' },
+  quoted: { label: 'quoted', color: 'quoted' },
 }
 const STAGE_NAMES = Object.keys(STAGES) as Stage[]
 const SHARES = [0.5, 0.95, 0.99]
@@ -49,11 +42,12 @@ export class Overview {
     readonly onOpen: (run: RunView) => void,
   ) {}
 
-  show(all: Runs, { steps, machine }: Hello): void {
+  show(all: Runs, { steps, machine }: Hello, { balances, walletLacks }: Totals): void {
     const { shown: runs, quotesHidden, span: chosen, partSinceMs } = all
     const sums = sumsOf(runs)
     this.#tiles(sums, runs, quotesHidden)
-    this.#needs(all)
+    this.#needs(all, walletLacks)
+    this.#balances(balances)
     const { today, yesterday } = incomeByDay(all.all, all.nowMs)
     say('days', `today ${usd(today)}, yesterday ${usd(yesterday)}`)
     if (partSinceMs !== undefined) byId('income-note').append(` since ${dateAndMinute(partSinceMs)}`)
@@ -68,8 +62,7 @@ export class Overview {
       description: `Income over time: ${usd(sums.income)} together`,
     })
     const byResult = RESULTS.map(result => ({
-      label: WORDS[result],
-      color: COLORS[result],
+      ...LOOKS[result],
       values: summed(spans, runs, run => Number(resultOf(run) === result)),
     }))
     const description = `Calls over time: ${this.#legend(sums)}`
@@ -82,8 +75,8 @@ export class Overview {
     this.#newest(runs)
     const finals = [...sums.finals].map(([final, value]) => {
       const { status, charged } = machine.rows[final]!.meta as Pick<RunView, 'status' | 'charged'>
-      const color = COLORS[resultOf({ final, status, charged })]
-      return { name: final, value, text: count(value), label: `${status} ${final}`, color }
+      const { color } = LOOKS[resultOf({ final, status, charged })]
+      return { name: final, value, text: count(value), label: `${status} ${wordsOf(final)}`, color }
     })
     bars('by-outcome', finals, BARS_MAX.outcomes, name => this.onChoose('final', name))
   }
@@ -92,36 +85,57 @@ export class Overview {
     say('income', usd(income))
     say('income-note', `${count(payments)} ${payments === 1 ? 'payment' : 'payments'}`)
     say('seen', count(calls))
+    // The journal has no quotes and no failures of earlier processes, so neither share counts its charges.
+    const now = sumsOf(runs.filter(({ number }) => number >= 0))
     const quotes = quotesHidden + results.quoted
-    const paid = quotes === 0 ? '' : `, ${percent(Math.min(1, payments / quotes))} of quotes were paid`
-    say('seen-note', `${quotesHidden > 0 ? 'without' : 'with'} ${count(quotes)} quotes${paid}`)
-    const rate = successRate(results)
+    const paid = quotes === 0 ? '' : `, ${percent(Math.min(1, now.payments / quotes))} of quotes were paid`
+    const earlier = calls - now.calls
+    const journal = earlier === 0 ? '' : `; ${count(earlier)} are charges from the journal`
+    say('seen-note', `${quotesHidden > 0 ? 'without' : 'with'} ${count(quotes)} quotes${paid}${journal}`)
+    const rate = successRate(now.results)
     say('success', rate === undefined ? '–' : percent(rate))
-    const { charged, answered, inDoubt, failed } = results
+    const { charged, answered, inDoubt, failed } = now.results
     const good = charged + answered
     say('success-note', `${count(good)} of ${count(good + inDoubt + failed)} that were yours to answer`)
-    say('doubt', count(inDoubt))
-    say('doubt-note', inDoubt === 0 ? 'every payment is certain' : '')
-    byId('doubt-show').hidden = inDoubt === 0
-    byId('doubt-tile').className = inDoubt === 0 ? 'card none' : 'card maybe'
     const times = Float64Array.from(runs, ({ ms }) => ms).sort()
     say('whole', times.length === 0 ? '–' : duration(percentile(times, 0.95)))
   }
 
+  /** What the seller owes in work, and the balances that it owes the most. */
+  #balances(balances: Outstanding | undefined): void {
+    byId('owed-tile').hidden = balances === undefined
+    byId('owed-card').hidden = !balances?.largest.length
+    if (!balances) return
+    const { count: all, sums, largest } = balances
+    const [sold, used, expired, inDoubt] = [sums.sold, sums.used, sums.expired, sums.inDoubt].map(sum =>
+      usd(BigInt(sum)),
+    )
+    say('owed', usd(BigInt(sums.unspent)))
+    const doubt = sums.inDoubt === '0' ? '' : `, ${inDoubt} in doubt`
+    say(
+      'owed-note',
+      `unspent of ${count(all)} ${all === 1 ? 'balance' : 'balances'}: ${sold} sold, ${used} used, ${expired} expired${doubt}`,
+    )
+    const rows = largest.map(({ balance, unspent, endsMs }) => ({
+      name: balance,
+      value: Number(unspent),
+      text: usd(BigInt(unspent)),
+      label: `${shortened(balance)}${endsMs === undefined ? '' : `, until ${dateAndMinute(endsMs)}`}`,
+    }))
+    bars('by-balance', rows, BARS_MAX.income, name => this.onChoose('payer', name))
+  }
+
   /** Of everything that is kept: no filter hides what needs a hand. */
-  #needs({ all, nowMs }: Runs): void {
-    const needs = needsOf(all, nowMs)
+  #needs({ all, nowMs }: Runs, walletLacks: string | undefined): void {
+    const needs = needsOf(all, nowMs, walletLacks)
     byId('needs').className = needs.length === 0 ? 'card broad none' : 'card broad maybe'
     const rows = needs.map(({ what, says, runs }) => {
-      const text = element('span', '', `${what}: `, element('b', '', count(runs.length)), `. ${says}`)
-      return element(
-        'li',
-        '',
-        text,
-        plain('show the last', () => this.onOpen(runs.at(-1)!)),
-      )
+      const last = runs?.at(-1)
+      const number = runs && [': ', element('b', count(runs.length))]
+      const text = element('span', what, ...(number ?? []), `. ${says}`)
+      return element('li', text, last && plain('show the last', () => this.onOpen(last)))
     })
-    const none = element('li', 'note', 'Nothing, as far as the calls that are kept tell.')
+    const none = element('li.note', 'Nothing, as far as the calls that are kept tell.')
     redrawn('needs-rows', rows.length > 0 ? rows : [none])
   }
 
@@ -134,8 +148,8 @@ export class Overview {
         const { startedMs, endpoint, payer = 'unknown', amount = 0 } = run
         const shown = plain(`${endpoint} · ${shortened(payer)}`, () => this.onOpen(run))
         shown.classList.add('name')
-        const when = element('span', 'note', dateAndMinute(startedMs))
-        return element('li', '', shown, element('b', '', usd(BigInt(amount))), when)
+        const when = element('span.note', dateAndMinute(startedMs))
+        return element('li', shown, element('b', usd(BigInt(amount))), when)
       }),
     )
   }
@@ -144,23 +158,23 @@ export class Overview {
   #legend({ results }: Sums): string {
     const present = RESULTS.filter(result => results[result] > 0)
     byId('calls-legend').replaceChildren(
-      ...present.map(result =>
-        element('li', `key ${COLORS[result]}`, `${WORDS[result]} `, element('b', '', count(results[result]))),
-      ),
+      ...present.map(result => {
+        const { label, color } = LOOKS[result]
+        return element(`li.key.${color}`, `${label} `, element('b', count(results[result])))
+      }),
     )
-    return present.map(result => `${results[result]} ${WORDS[result]}`).join(', ')
+    return present.map(result => `${results[result]} ${LOOKS[result].label}`).join(', ')
   }
 }
 
-/** How long the calls were in each stage. */
 function latencies(runs: readonly RunView[], steps: readonly string[]): void {
   const rows = STAGE_NAMES.map(stage => {
     const read = stageReader(steps, stage)
     const sorted = Float64Array.from(runs.flatMap(run => read(run) ?? [])).sort()
-    const name = element('th', '', stage)
+    const name = element('th', stage)
     name.setAttribute('scope', 'row')
     const texts = SHARES.map(share => (sorted.length === 0 ? '–' : duration(percentile(sorted, share))))
-    return element('tr', '', name, ...texts.map(text => element('td', '', text)))
+    return element('tr', name, ...texts.map(text => element('td', text)))
   })
   byId('latency-rows').replaceChildren(...rows)
 }
@@ -187,16 +201,16 @@ function bars(id: string, all: readonly Bar[], most: number, onChoose?: (name: s
   const sorted = [...all].sort((a, b) => b.value - a.value)
   const largest = sorted[0]?.value || 1
   const rows = sorted.slice(0, most).map(({ name, value, text, label, color = 'accent' }) => {
-    const bar = element('i', `fill ${color}`)
+    const bar = element(`i.fill.${color}`)
     bar.style.width = `${Math.max(1, (100 * value) / largest)}%`
-    const shown = element(onChoose ? 'button' : 'span', onChoose ? 'name plain' : 'name fixed', label)
+    const shown = element(onChoose ? 'button.name.plain' : 'span.name.fixed', label)
     shown.title = name
     if (onChoose) shown.addEventListener('click', () => onChoose(name))
-    return element('li', '', shown, element('b', '', text), element('span', 'track', bar))
+    return element('li', shown, element('b', text), element('span.track', bar))
   })
   const others = sorted.length - rows.length
-  const more = others > 0 ? [element('li', 'note', `and ${others} more`)] : []
-  const none = rows.length === 0 ? [element('li', 'note', 'No income in these calls.')] : []
+  const more = others > 0 ? [element('li.note', `and ${others} more`)] : []
+  const none = rows.length === 0 ? [element('li.note', 'No income in these calls.')] : []
   redrawn(id, [...rows, ...more, ...none])
 }
 

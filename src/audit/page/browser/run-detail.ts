@@ -1,13 +1,15 @@
 /** The details of one run: its result, the duration of each state, its payment, what its handler said. */
+import type { UnitsOfCall } from '../../../ports/call-observer.js'
 import type { Hello, RunView } from '../page-events.js'
 import { button, byId, element } from './dom-elements.js'
 import { dateAndTime, duration, timeOfDay, usd } from './number-format.js'
-import { sentenceOf } from './step-words.js'
+import { wordsOf } from './step-words.js'
 
 const CHARGED: Readonly<Record<string, string>> = {
   yes: 'charged',
   no: 'not charged',
   earlier: 'charged earlier, replayed now',
+  balance: 'taken from a balance',
   maybe: 'in doubt: look the transaction up, never ask to pay again',
 }
 const DECIDED = {
@@ -32,10 +34,9 @@ function heading(
   close.className = 'close plain'
   close.setAttribute('aria-label', 'Close')
   return element(
-    'h2',
-    classOf({ charged, landed }),
-    element('span', `status s${String(status)[0]}`, String(status)),
-    element('span', 'title', endpoint, ' ', element('small', 'note', `${final} in ${duration(ms)}`)),
+    `h2.${classOf({ charged, landed })}`,
+    element(`span.status.s${String(status)[0]}`, String(status)),
+    element('span.title', endpoint, ' ', element('small.note', `${wordsOf(final)}, in ${duration(ms)}`)),
     close,
   )
 }
@@ -47,82 +48,65 @@ export function classOf({ charged, landed }: Pick<RunView, 'charged' | 'landed'>
 
 /** The error and the logs, or how to have them. */
 function said({ error, logs = [], final }: RunView, { keepsMessages }: Hello): HTMLElement[] {
-  const isWithheld = final === 'failed' && !keepsMessages
+  const withheld =
+    'The handler’s message is kept in development (svc dev, or NODE_ENV=development), and with audit: { token, messages: true }.'
   const lines = logs.map(({ atMs, message, data }) =>
     element(
       'li',
-      '',
-      element('time', '', timeOfDay(atMs)),
+      element('time', timeOfDay(atMs)),
       ` ${message}`,
       data === undefined ? undefined : ` ${JSON.stringify(data)}`,
     ),
   )
   return [
-    ...(error === undefined ? [] : [element('p', 'error bad', error)]),
-    ...(isWithheld
-      ? [
-          element(
-            'p',
-            'note',
-            'The handler’s message is kept in development (svc dev, or NODE_ENV=development), and with audit: { token, messages: true }.',
-          ),
-        ]
-      : []),
-    ...(lines.length === 0 ? [] : [element('h3', '', 'Logs'), element('ol', 'logs fixed', ...lines)]),
+    ...(error === undefined ? [] : [element('p.error.bad', error)]),
+    ...(final === 'failed' && !keepsMessages ? [element('p.note', withheld)] : []),
+    ...(lines.length === 0 ? [] : [element('h3.Logs'), element('ol.logs.fixed', ...lines)]),
   ]
 }
 
 /** One bar for each state. Its length is the duration of the state; all bars have the same scale. */
 function timings({ path, timingsMs, final }: RunView, { steps }: Hello): HTMLElement {
   const longestMs = Math.max(...timingsMs, 0.001)
-  const table = element('table', 'timings')
+  const table = element('table.timings')
   for (const [at, step] of path.entries()) {
     const name = steps[step]!
-    const bar = element('i', 'fill accent')
+    const bar = element('i.fill.accent')
     bar.style.width = `${(100 * (timingsMs[at] ?? 0)) / longestMs}%`
-    const said = element('th', '', sentenceOf(name), ' ', element('span', 'event', name.replace('.', ' ')))
+    const said = element('th', wordsOf(name), ' ', element('span.event', name.replace('.', ' ')))
     said.setAttribute('scope', 'row')
     table.append(
       element(
         'tr',
-        '',
         said,
-        element('td', 'bar', element('span', 'track', bar)),
-        element('td', 'time', duration(timingsMs[at] ?? 0)),
+        element('td.bar', element('span.track', bar)),
+        element('td.time', duration(timingsMs[at] ?? 0)),
       ),
     )
   }
-  const end = element('th', '', final)
+  const end = element('th', wordsOf(final))
   end.setAttribute('scope', 'row')
-  table.append(element('tr', 'end', end))
+  table.append(element('tr.end', end))
   return table
 }
 
 function facts(run: RunView, { network, explorerUrl }: Hello): HTMLElement {
-  const { landed } = run
-  const {
-    charged,
-    txId,
-    amount,
-    asset,
-    payer,
-    mismatch,
-    streamBroken,
-    brokenBy,
-    code,
-    startedMs,
-    id,
-    traceId,
-  } = run
+  const { charged, landed, txId, amount, asset, units, payer, mismatch, code, startedMs, id, traceId } = run
   const facts: readonly (readonly [name: string, value: string | undefined])[] = [
     ['outcome', `${code}: ${landed === undefined ? CHARGED[charged] : DECIDED[`${landed}`]}`],
     ['transaction', txId],
     ['receipt', receiptText(run)],
     ['amount', amount && `${usd(BigInt(amount))} (${amount} base units of asset ${asset})`],
     ['payer', payer],
+    ['window', run.window],
+    ['balance', units?.balance],
+    ['on it', units && unitsText(units)],
     ['network', amount && network],
     ['mismatch', mismatch],
-    ['stream', streamBroken && `broken by the ${brokenBy ?? 'other side'}: the caller did not get all of it`],
+    [
+      'stream',
+      run.streamBroken && `broken by the ${run.brokenBy ?? 'other side'}: the caller did not get it all`,
+    ],
     ['started', dateAndTime(startedMs)],
     ['call', id],
     ['trace', traceId],
@@ -130,17 +114,25 @@ function facts(run: RunView, { network, explorerUrl }: Hello): HTMLElement {
   const list = element('dl')
   for (const [name, value] of facts) {
     if (value === undefined) continue
-    const shown = element('dd', IDS.has(name) ? `fixed ${name}` : name, value)
+    const shown = element(`dd.${name}${IDS.has(name) ? '.fixed' : ''}`, value)
     if (name === 'transaction') {
       shown.append(' ', copier(value))
       if (explorerUrl !== undefined) shown.append(' ', explorerLink(explorerUrl, value))
     }
-    list.append(element('dt', '', name), shown)
+    list.append(element('dt', name), shown)
   }
   return list
 }
 
-const IDS: ReadonlySet<string> = new Set(['transaction', 'payer', 'call', 'trace'])
+const IDS: ReadonlySet<string> = new Set(['transaction', 'payer', 'window', 'balance', 'call', 'trace'])
+
+function unitsText(units: UnitsOfCall): string {
+  const { sold, used, inDoubt, left } = units
+  const parts = Object.entries({ sold, used, 'in doubt': inDoubt, left })
+  return parts
+    .flatMap(([what, amount]) => (amount === undefined ? [] : `${usd(BigInt(amount))} ${what}`))
+    .join(', ')
+}
 
 function receiptText({ charged, final }: RunView): string | undefined {
   if (charged === 'yes') return 'success, sent with the answer'
@@ -159,7 +151,7 @@ function copier(text: string): HTMLElement {
 
 /** The server has checked that the explorer is a web address, so the link can only open a page. */
 function explorerLink(explorerUrl: string, txId: string): HTMLElement {
-  const link = element('a', '', 'explorer ↗') as HTMLAnchorElement
+  const link = element('a.explorer.↗') as HTMLAnchorElement
   link.href = explorerUrl + encodeURIComponent(txId)
   link.target = '_blank'
   link.rel = 'noreferrer'

@@ -3,6 +3,7 @@ import type { RunView } from '../page-events.js'
 import { byId, element } from './dom-elements.js'
 import { duration, timeOfDay, usd } from './number-format.js'
 import { classOf } from './run-detail.js'
+import { wordsOf } from './step-words.js'
 
 const ROW_PX = 50
 /** Extra rows above and below the visible ones, so that a slow scroll shows no empty space. */
@@ -44,7 +45,6 @@ export class RunList {
     this.onChoose(run)
   }
 
-  /** Chooses it, and scrolls to it where the filters show it. */
   open(run: RunView): void {
     this.choose(run)
     // Its details take a part of the list's height.
@@ -115,20 +115,19 @@ export class RunList {
 }
 
 function rowOf(run: RunView): HTMLElement {
-  const { id, endpoint, status, final, charged, startedMs, ms, amount, mismatch } = run
-  const moved = charged === 'yes' && amount !== undefined ? usd(BigInt(amount)) : ''
+  const { id, endpoint, status, final, charged, startedMs, ms, amount, units, mismatch } = run
+  const took = charged === 'yes' ? amount : units?.used
+  const moved = took === undefined ? '' : usd(BigInt(took))
   const row = element(
     'div',
-    '',
-    element('span', `status s${String(status)[0]}`, String(status)),
-    element('span', 'endpoint', endpoint),
-    element('span', 'amount', moved),
+    element(`span.status.s${String(status)[0]}`, String(status)),
+    element('span.endpoint', endpoint),
+    element('span.amount', moved),
     element(
-      'span',
-      'final note',
-      mismatch === undefined ? final : `${final}, but the facilitator named another`,
+      'span.final.note',
+      mismatch === undefined ? wordsOf(final) : `${wordsOf(final)}, but the facilitator named another`,
     ),
-    element('span', 'when note', `${timeOfDay(startedMs)} · ${duration(ms)}`),
+    element('span.when.note', `${timeOfDay(startedMs)} · ${duration(ms)}`),
   )
   row.id = `run-${id}`
   row.dataset.id = id

@@ -9,7 +9,7 @@ export interface Filter {
   /** Only calls that began in this time before now; 0 for all. */
   readonly periodMs: number
   readonly quotes: boolean
-  /** Parts of a transaction, a payer, a call or a trace; after `-`, of what is left out. */
+  /** Parts of a transaction, a payer, a balance, a call or a trace; after `-`, of what is left out. */
   readonly search: string
 }
 
@@ -31,7 +31,6 @@ export class Runs {
     this.#choose()
   }
 
-  /** Returns how many of the runs pass the filters. */
   add(runs: readonly RunView[]): number {
     const before = this.shown.length
     this.#all.push(...runs)
@@ -79,8 +78,8 @@ export class Runs {
   /** From when on calls are kept, where that is later than the chosen period begins: sums are of a part of the period. */
   get partSinceMs(): number | undefined {
     const oldest = this.#all[0]
-    // The server forgot the calls that ended before the oldest one.
-    const sinceMs = oldest && oldest.number > 0 ? oldest.startedMs + oldest.ms : this.#serverSinceMs
+    // The server forgot the calls that ended before the oldest one, or that one is of its journal.
+    const sinceMs = oldest && oldest.number !== 0 ? oldest.startedMs + oldest.ms : this.#serverSinceMs
     return sinceMs > (this.#periodBeganMs ?? Number.POSITIVE_INFINITY) ? sinceMs : undefined
   }
 
@@ -119,8 +118,11 @@ export class Runs {
   }
 }
 
-function isNamed({ txId, payer, id, traceId }: RunView, word: string): boolean {
+function isNamed({ txId, payer, window, units, id, traceId }: RunView, word: string): boolean {
   const isOut = word[0] === '-'
   const part = isOut ? word.slice(1) : word
-  return [txId, payer, id, traceId].some(name => name?.toLowerCase().includes(part)) !== isOut
+  return (
+    [txId, payer, window, units?.balance, id, traceId].some(name => name?.toLowerCase().includes(part)) !==
+    isOut
+  )
 }

@@ -3,18 +3,7 @@ import { csvRow } from '../../../domain/strangers-text.js'
 import type { RunView } from '../page-events.js'
 import { usd } from './number-format.js'
 
-const COLUMNS = [
-  'time',
-  'endpoint',
-  'status',
-  'outcome',
-  'charged',
-  'usd',
-  'transaction',
-  'payer',
-  'call',
-  'ms',
-]
+const COLUMNS = 'time,endpoint,status,outcome,charged,usd,transaction,payer,call,ms'
 
 export function csvOf(runs: readonly RunView[]): string {
   const rows = runs.map(({ startedMs, endpoint, status, final, charged, amount, txId, payer, id, ms }) => {
@@ -22,5 +11,5 @@ export function csvOf(runs: readonly RunView[]): string {
     const time = new Date(startedMs).toISOString()
     return csvRow([time, endpoint, status, final, charged, dollars, txId, payer, id, ms])
   })
-  return `${[csvRow(COLUMNS), ...rows].join('\r\n')}\r\n`
+  return `${[COLUMNS, ...rows].join('\r\n')}\r\n`
 }

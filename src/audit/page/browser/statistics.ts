@@ -42,26 +42,13 @@ export function percentile(sorted: Float64Array, share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]!
 }
 
-export interface Sums {
-  readonly calls: number
-  readonly results: Readonly<Record<Result, number>>
-  /** Base units of USDC. */
-  readonly income: bigint
-  readonly payments: number
-  readonly incomeOf: {
-    readonly endpoint: ReadonlyMap<string, bigint>
-    readonly payer: ReadonlyMap<string, bigint>
-  }
-  readonly finals: ReadonlyMap<string, number>
-}
+export type Sums = ReturnType<typeof sumsOf>
 
-export function sumsOf(runs: readonly RunView[]): Sums {
+/** Income is in base units of USDC. */
+export function sumsOf(runs: readonly RunView[]) {
   const results = Object.fromEntries(RESULTS.map(result => [result, 0])) as Record<Result, number>
-  const [endpoint, payer, finals] = [
-    new Map<string, bigint>(),
-    new Map<string, bigint>(),
-    new Map<string, number>(),
-  ]
+  const [endpoint, payer] = [new Map<string, bigint>(), new Map<string, bigint>()]
+  const finals = new Map<string, number>()
   let income = 0n
   let payments = 0
   for (const run of runs) {
@@ -99,7 +86,6 @@ const WIDTHS_MS = [
 export interface Spans {
   readonly beginsMs: readonly number[]
   readonly widthMs: number
-  /** The index of the span of a moment. */
   at(ms: number): number
 }
 
@@ -117,7 +103,6 @@ export function spansOf(fromMs: number, untilMs: number, most: number): Spans {
   return { beginsMs, widthMs, at }
 }
 
-/** One value for each span. */
 export function summed(spans: Spans, runs: readonly RunView[], read: (run: RunView) => number): number[] {
   const sums = spans.beginsMs.map(() => 0)
   for (const run of runs) sums[spans.at(run.startedMs)]! += read(run)

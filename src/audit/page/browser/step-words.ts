@@ -1,4 +1,4 @@
-/** What each step of a call means, as a sentence: a state's question and the answers to it, one state a line. */
+/** What each step and each end of a call means, in words: a state's question and the answers to it, one state a line; then the ends. */
 const SENTENCES = `
 received|The request|admitted:taken in|draining:refused, the server stops|limited:refused, too many from this caller
 opening|Its key and its payment|opened:free, and held for this call|unusableKey:the key cannot be used here|replayable:answered before, the same answer is sent again|notKept:answered before, and the answer was not kept|inProgress:another call with this key is at work|reused:the key belongs to another request|orphaned:an earlier call stopped while settling|inUse:another call holds this payment|spent:this payment paid for an earlier call
@@ -20,16 +20,29 @@ counting|The balance|counted:the call is counted|superseded:another call took ov
 const EVERYWHERE =
   'abandoned:the caller hung up|stopped:the server stops|storeDown:the store did not answer|broke:an error of this server'
 
+const ENDS = `
+settled:answered and charged|served:answered on a window|counted:answered on a balance|replayed:answered again, paid before|answerNotKept:paid before, the answer was not kept
+inDoubt:payment is not certain yet|uncounted:charge on the balance is not certain|undecided:earlier payment is not certain yet
+quoted:price quoted|refused:payment refused|unsettled:payment did not settle|invalid:input refused|inProgress:the same key is at work|keyReused:the key belongs to another request
+paymentInUse:payment is in use|paymentSpent:payment was spent before|superseded:another call took over|limited:too many calls|tooManyUnpaid:too many calls are not settled|abandoned:caller hung up
+failed:handler failed|timedOut:handler took too long|unpriced:price cannot be told|broken:error of this server|unavailable:facilitator or store did not answer|shuttingDown:server was stopping
+`
+
 const words = new Map<string, string>()
+for (const end of ENDS.trim().split(/[|\n]/)) {
+  const [final, found] = end.split(':')
+  words.set(final!, found!)
+}
 for (const line of SENTENCES.trim().split('\n')) {
   const [state, question, ...answers] = line.split('|')
+  words.set(state!, question!)
   for (const answer of [...EVERYWHERE.split('|'), ...answers]) {
     const [event, found] = answer.split(':')
     words.set(`${state}.${event}`, `${question}: ${found}.`)
   }
 }
 
-/** The step itself, where this page does not know it. */
-export function sentenceOf(step: string): string {
-  return words.get(step) ?? step
+/** Of a step, a state or an end. The name itself, where this page does not know it. */
+export function wordsOf(name: string): string {
+  return words.get(name) ?? name
 }

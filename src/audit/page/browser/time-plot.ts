@@ -6,16 +6,13 @@ import { type Spans, spansOf } from './statistics.js'
 export interface Series {
   readonly label: string
   readonly color: string
-  /** One for each span. */
   readonly values: readonly number[]
 }
 
 export interface PlotOptions {
-  /** Prints a value, beside the plot and under the pointer. */
   readonly print: (value: number) => string
   /** The height of a plot without bars. */
   readonly emptyMax: number
-  /** The plot in words. */
   readonly description: string
 }
 
@@ -31,41 +28,37 @@ export function plot(id: string, spans: Spans, series: readonly Series[], option
   const sums = beginsMs.map((_, at) => series.reduce((sum, { values }) => sum + values[at]!, 0))
   const top = Math.max(...sums) * SPARE || options.emptyMax
   const value = (mark: number) => {
-    const line = element('div', 'value', element('span', '', options.print(mark)))
+    const line = element('div.value', element('span', options.print(mark)))
     line.style.bottom = percentOf(mark, top)
     return line
   }
   const time = ({ beginsMs, widthMs }: Spans) =>
     beginsMs.map(ms => {
-      const mark = element('span', 'time', moment(ms, widthMs, untilMs - fromMs))
+      const mark = element('span.time', moment(ms, widthMs, untilMs - fromMs))
       mark.style.left = percentOf(ms - fromMs, untilMs - fromMs)
       return mark
     })
   const columns = beginsMs.map((ms, at) => {
     const present = series.filter(({ values }) => values[at]! > 0)
     const bars = present.map(({ color, values }) => {
-      const bar = element('i', `fill ${color}`)
+      const bar = element(`i.fill.${color}`)
       bar.style.height = percentOf(values[at]!, top)
       return bar
     })
-    const lines = present.map(({ label, color, values }) =>
-      element('p', `key ${color}`, `${label} `, element('b', '', options.print(values[at]!))),
-    )
-    const tip = element('div', 'hint', element('p', '', moment(ms, widthMs, untilMs - fromMs)), ...lines)
-    const column = element('div', at > beginsMs.length / 2 ? 'column late' : 'column', ...bars)
-    if (present.length > 0) column.append(tip)
+    const column = element('div.column', ...bars)
+    const told = present.map(({ label, values }) => `${label} ${options.print(values[at]!)}`)
+    column.title = [moment(ms, widthMs, untilMs - fromMs), ...told].join('\n')
     return column
   })
   const place = byId(id)
   place.setAttribute('aria-label', options.description)
   place.replaceChildren(
     ...valueMarks(top).map(value),
-    element('div', 'columns', ...columns),
+    element('div.columns', ...columns),
     ...time(timeMarks(fromMs, untilMs)),
   )
 }
 
-/** Whole numbers: calls and base units are counted. */
 function valueMarks(top: number): number[] {
   const powers = Array.from({ length: 16 }, (_, power) => 10 ** power)
   const step = powers

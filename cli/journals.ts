@@ -1,0 +1,86 @@
+/** What `svc audit` and `svc refunds` take: journals or the URLs of agents, a period, and whom to ask about their network. */
+import type { Command } from 'commander'
+import { type Books, openBooks } from '../src/audit/index.js'
+import {
+  isPublicNetwork,
+  type Network,
+  type NetworkFacts,
+  type NetworkKey,
+  PUBLIC_NETWORKS,
+  SvcError,
+} from '../src/domain/index.js'
+import { momentArgument, urlArgument } from './arguments.js'
+import { auditPageOf } from './audit-page-of.js'
+import { networkArgument, networkOfFlags, type RemoteFlags, sandboxUrl } from './networks.js'
+
+export interface JournalFlags extends RemoteFlags {
+  readonly network?: Network
+  readonly from?: number
+  readonly to?: number
+  readonly json?: boolean
+}
+
+export function withJournals(command: Command): Command {
+  return command
+    .argument(
+      '<journals...>',
+      'the files that serve({ journal }) writes, one of each replica, or the URL of an agent with serve({ audit })',
+    )
+    .option(
+      '--network <network>',
+      'the network that the journals name, where it is not a public one: a JSON file that defines it (default: SVC_NETWORK)',
+      networkArgument,
+    )
+    .option(
+      '--indexer <url>',
+      'an indexer (default: a public one; the sandbox with SVC_SANDBOX)',
+      urlArgument,
+    )
+    .option(
+      '--from <moment>',
+      'from this moment, such as 2026-01-31 (default: when the journal was begun)',
+      momentArgument,
+    )
+    .option('--to <moment>', 'up to this moment (default: a minute ago)', momentArgument)
+}
+
+/** Running agents remember the last calls, without payers. */
+export async function booksOf(sources: readonly string[], flags: JournalFlags): Promise<Books> {
+  const isUrl = (source: string) => /^https?:\/\//.test(source)
+  const pages = await Promise.all(sources.filter(isUrl).map(url => auditPageOf(url, 'runs.jsonl')))
+  return openBooks({
+    files: sources.filter(source => !isUrl(source)),
+    remembered: pages.map(({ body }) => body),
+    remotes: network => journalRemotes(network, flags),
+    period: { fromMs: flags.from, toMs: flags.to },
+  })
+}
+
+/** The node and the indexer that know what a journal speaks of. */
+function journalRemotes(key: NetworkKey, { network: flag, algod, indexer }: JournalFlags) {
+  const network = networkOfJournal(key, flag)
+  const sandbox = sandboxUrl()
+  const named = (url: string | undefined, flagName: string) => {
+    if (url !== undefined) return url
+    throw new SvcError(
+      `The journal is of ${key}: give its definition (--network), or ${flagName}`,
+      'invalid_options',
+    )
+  }
+  return {
+    algod: () => ({
+      url: named(algod ?? sandbox ?? network?.algodUrl, '--algod'),
+      token: (algod ?? sandbox) === undefined ? network?.algodToken : undefined,
+    }),
+    indexer: () => ({ url: named(indexer ?? sandbox ?? network?.indexerUrl, '--indexer') }),
+  }
+}
+
+/** A journal names its own network. The environment's may be another: it is used where it is the same. */
+function networkOfJournal(key: NetworkKey, flag: Network | undefined): NetworkFacts | undefined {
+  const own = networkOfFlags({ network: flag })
+  if (own.key === key) return own
+  if (flag !== undefined)
+    throw new SvcError(`The journal is of ${key}, not of ${own.name}`, 'network_mismatch')
+  return isPublicNetwork(key) ? PUBLIC_NETWORKS[key] : undefined
+}

@@ -2,10 +2,21 @@
  * Holds what a route of an app answers: nothing is sent until the gate has answered. Koa keeps an answer in its context; Express and
  * Fastify write to Node's response, which is held.
  */
-import type { ServerResponse } from 'node:http'
-import { PassThrough, pipeline, Readable, Writable } from 'node:stream'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { PassThrough, pipeline, type Readable, Writable } from 'node:stream'
 import type { Context } from 'koa'
-import { endWith, framed, isUntouched, type ReplyTarget, readableOf, setHeaders } from './koa-reply.js'
+import {
+  bodyIn,
+  endWith,
+  framed,
+  handToKoa,
+  isUntouched,
+  pairsIn,
+  type ReplyTarget,
+  readableOf,
+  setHeaders,
+  takeHeaders,
+} from './koa-reply.js'
 import { forgetShape, http2StreamOf } from './node-body.js'
 import { isStream, type Reply } from './route.js'
 
@@ -39,7 +50,8 @@ export class HeldResponse implements ReplyTarget {
   /** The functions of Node, or of middleware around the gate. */
   readonly #own: Own
   readonly #isUntouched: boolean
-  #before: Readonly<Record<string, unknown>> = {}
+  /** The headers that stood when the route began. */
+  #before: OutgoingHttpHeaders | undefined
   #bytesBefore: number | undefined
   #stream: PassThrough | undefined
   /** The route has written, as far as it can know. */
@@ -92,6 +104,8 @@ export class HeldResponse implements ReplyTarget {
   send({ status, headers, body }: Reply): void {
     const { res } = this
     const { writeHead, write, end, flushHeaders } = this.#own
+    // A route that is at work may have set some.
+    if (this.#before && this.#status === 0) takeHeaders(res, this.#before)
     const all = isStream(body) ? headers : framed(status, headers, body)
     // The route's reason phrase was about its own answer, and may be none that can be sent.
     if (res.statusMessage) res.statusMessage = ''
@@ -138,7 +152,7 @@ export class HeldResponse implements ReplyTarget {
       this.#refuse(new NotHeld(WROTE_PAST))
       res.destroy()
     } else if (this.#thrown !== undefined && res.statusCode < 400) this.#refuse(this.#thrown)
-    else this.#answer({ status: res.statusCode, headers: takeHeaders(res, this.#before), body })
+    else this.#answer({ status: res.statusCode, headers: takeHeaders(res, this.#before!), body })
   }
 
   get #bytesWritten(): number | undefined {
@@ -187,57 +201,38 @@ export class HeldResponse implements ReplyTarget {
   }
 }
 
-const heard = new WeakSet<object>()
-
-/** What a route of Express throws passes behind its own handlers, and before the app's handlers of errors. */
-export function hearThrown(route: { readonly methods?: object } | undefined): void {
-  if (route === undefined || heard.has(route)) return
-  heard.add(route)
-  for (const method of Object.keys(route.methods ?? {}))
-    Reflect.get(route, method.replace('_', '')).call(route, threw)
-}
-
-function threw(cause: unknown, _req: unknown, res: object, next: (cause: unknown) => void): void {
-  HeldResponse.threw(res, cause)
-  next(cause)
-}
-
-/** An object, pairs, or names and values in turn, as `writeHead` takes them. */
-function pairsIn(headers: object): readonly (readonly [string, unknown])[] {
-  if (!Array.isArray(headers)) return Object.entries(headers)
-  if (Array.isArray(headers[0])) return headers
-  return headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1]] as const] : []))
-}
-
-/** The headers that were set since, taken off the response: an answer that is not paid for must not show them. */
-function takeHeaders(
-  res: ServerResponse,
-  before: Readonly<Record<string, unknown>>,
-): (readonly [string, string])[] {
-  const taken: (readonly [string, string])[] = []
-  const now = res.getHeaders()
-  for (const name in now) {
-    const [value, old] = [now[name], before[name]]
-    if (value === old) continue
-    if (old === undefined) res.removeHeader(name)
-    else res.setHeader(name, old as string)
-    const known: unknown[] = [old].flat()
-    for (const each of [value].flat()) if (!known.includes(each)) taken.push([name, String(each)])
+/** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */
+export function heldContext(ctx: Context) {
+  const { res } = ctx
+  /** The headers that stood when the route began, as long as it is at work. */
+  let before: OutgoingHttpHeaders | undefined
+  let isAnswered = false
+  return {
+    res,
+    isSent: () => res.headersSent,
+    async answerOf(next: () => Promise<unknown>): Promise<HeldAnswer> {
+      const stood = res.getHeaders()
+      before = stood
+      try {
+        await next()
+      } catch (cause) {
+        ctx.app.emit('error', cause, ctx)
+        throw cause
+      } finally {
+        before = undefined
+      }
+      if (ctx.respond !== false && !res.headersSent)
+        return { status: ctx.status, headers: takeHeaders(res, stood), body: bodyIn(ctx) }
+      if (!isAnswered) res.destroy()
+      throw new NotHeld(WROTE_PAST)
+    },
+    send(reply: Reply): void {
+      isAnswered = true
+      if (before === undefined) return void handToKoa(ctx, reply)
+      // At once: what the route puts into its context later would be sent, while middleware around the gate waits.
+      takeHeaders(res, before)
+      ctx.respond = false
+      new HeldResponse(res, false).send(reply)
+    },
   }
-  return taken
-}
-
-/** What a route of Koa left in its context, as Koa would send it. */
-export function answerIn(ctx: Context, before: Readonly<Record<string, unknown>>): HeldAnswer {
-  if (ctx.respond === false || ctx.res.headersSent) {
-    ctx.res.destroy()
-    throw new NotHeld(WROTE_PAST)
-  }
-  const { status, body } = ctx
-  const headers = takeHeaders(ctx.res, before)
-  const web = body instanceof Blob ? body.stream() : body instanceof Response ? body.body : body
-  if (web === null || web === undefined) return { status, headers, body: '' }
-  if (web instanceof ReadableStream) return { status, headers, body: Readable.fromWeb(web as never) }
-  const isAsItIs = typeof web === 'string' || web instanceof Uint8Array || web instanceof Readable
-  return { status, headers, body: isAsItIs ? web : JSON.stringify(web) }
 }

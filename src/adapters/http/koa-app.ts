@@ -39,8 +39,8 @@ export function koaHost(table: RouteTable, logger: Logger) {
   }
 
   /** Answers by a route whatever the path is, in another app of Koa. */
-  const answer = (ctx: Context, route: Route, request: NodeRequest = new KoaRequest(ctx)) =>
-    replyTo(request, route, reply => respond(ctx, reply))
+  const answer = (ctx: Context, route: Route) =>
+    replyTo(new KoaRequest(ctx), route, reply => respond(ctx, reply))
 
   /** For another Koa app: unknown paths are left to `next`. Compares the path as it was sent. Koa's `ctx.path` turns `\` into `/` and cuts at `#`. It throws for a malformed URL. */
   const middleware: Middleware = (ctx, next) => {
@@ -59,7 +59,7 @@ export function koaHost(table: RouteTable, logger: Logger) {
   /** The same, beside no app of Koa. */
   const answerNode = (to: ReplyTarget, route: Route, request: NodeRequest) =>
     replyTo(request, route, reply => sendReply(to, reply, logger))
-  return { app, answer, answerNode, middleware }
+  return { app, answerNode, middleware }
 }
 
 function quietApp(logger: Logger): Koa {

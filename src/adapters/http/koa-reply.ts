@@ -1,5 +1,5 @@
 /** Writes a reply: in one write where this app is alone, and through Koa's context where other middleware may look at it. */
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import type { Context } from 'koa'
@@ -103,7 +103,29 @@ export function setHeaders(res: ServerResponse, headers: readonly string[]): voi
   }
 }
 
-function handToKoa(ctx: Context, { status, headers, body }: Reply): void {
+/** An object, pairs, or names and values in turn, as `writeHead` takes them. */
+export function pairsIn(headers: object): readonly (readonly [string, unknown])[] {
+  if (!Array.isArray(headers)) return Object.entries(headers)
+  if (Array.isArray(headers[0])) return headers
+  return headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1]] as const] : []))
+}
+
+/** The headers that were set since, taken off the response: an answer that is not paid for must not show them. */
+export function takeHeaders(res: ServerResponse, before: OutgoingHttpHeaders): (readonly [string, string])[] {
+  const taken: (readonly [string, string])[] = []
+  const now = res.getHeaders()
+  for (const name in now) {
+    const [value, old] = [now[name], before[name]]
+    if (value === old) continue
+    if (old === undefined) res.removeHeader(name)
+    else res.setHeader(name, old as string)
+    const known: unknown[] = [old].flat()
+    for (const each of [value].flat()) if (!known.includes(each)) taken.push([name, String(each)])
+  }
+  return taken
+}
+
+export function handToKoa(ctx: Context, { status, headers, body }: Reply): void {
   ctx.status = status
   setHeaders(ctx.res, headers)
   const isTyped = ctx.res.hasHeader('Content-Type')
@@ -115,6 +137,15 @@ function handToKoa(ctx: Context, { status, headers, body }: Reply): void {
   if (!isTyped) ctx.remove('Content-Type')
   // Set the status again: assigning a body changes it.
   ctx.status = status
+}
+
+/** What a context of Koa has, as Koa would send it. */
+export function bodyIn({ body }: Context): string | Uint8Array | Readable {
+  const web = body instanceof Blob ? body.stream() : body instanceof Response ? body.body : body
+  if (web === null || web === undefined) return ''
+  if (web instanceof ReadableStream) return Readable.fromWeb(web as never)
+  const isAsItIs = typeof web === 'string' || web instanceof Uint8Array || web instanceof Readable
+  return isAsItIs ? web : JSON.stringify(web)
 }
 
 export function readableOf({ chunks, cut }: StreamedBody): Readable {

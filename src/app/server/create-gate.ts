@@ -6,7 +6,7 @@ import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { type ClientAddress, FetchRequest, targetOf } from '../../adapters/http/fetch-request.js'
-import { answerIn, type HeldAnswer, HeldResponse, hearThrown } from '../../adapters/http/held-response.js'
+import { type HeldAnswer, HeldResponse, heldContext } from '../../adapters/http/held-response.js'
 import { NodeRequest } from '../../adapters/http/koa-request.js'
 import { type HostRequest, HttpError, type Route } from '../../adapters/http/route.js'
 import { pathOf, type RouteTable } from '../../adapters/http/route-table.js'
@@ -19,7 +19,7 @@ import { METHODS, type Method, routeName } from '../../domain/path-pattern.js'
 import { headersOfResponse, NoAnswer, renderHead } from '../charge/render-answer.js'
 import { COLLECTED_BYTES_MAX, renderStream } from '../charge/render-stream.js'
 import type { HandlerParts } from './create-handler.js'
-import type { ExpressRequest, Gate, GateTerms, HonoContext } from './gate.js'
+import { type ExpressRequest, type Gate, type GateTerms, type HonoContext, hearThrown } from './gate.js'
 import type { Settings } from './settings-from-options.js'
 
 type Named = (
@@ -144,35 +144,35 @@ export function gateOver(
       const routeOf = pricing({ ...terms, stream })
       return async (ctx, next) => {
         const { req, res, originalUrl: target, request: holder } = ctx
+        const context = heldContext(ctx)
         const handler: Handler = async svc => {
           ctx.state.svc = svc
-          const before = res.getHeaders()
-          await next().catch((cause: unknown) => {
-            ctx.app.emit('error', cause, ctx)
-            throw cause
-          })
-          return held(answerIn(ctx, before))
+          return held(await context.answerOf(next))
         }
         const request = new NodeRequest(req, res, { handler, stream, target, holder })
         const { _matchedRoute: seen } = ctx as { _matchedRoute?: unknown }
-        await parts.host.answer(ctx, routeOf(request, seen), request)
+        await parts.host.answerNode(context, routeOf(request, seen), request)
       }
     },
     hono(terms) {
       const answer = overFetch(terms)
       return async (c: HonoContext, next) => {
         const { raw, routePath: seen } = c.req
+        let isAnswered = false
         const unread = raw.bodyUsed ? await readBefore(c) : raw
         const run = async (svc: HandlerContext, request: FetchRequest) => {
           c.set('svc', svc)
           Object.defineProperty(Object.assign(c.req, { [GATED]: request }), 'raw', RAW)
           await next()
+          // Too late: the context has what the gate answered.
+          if (isAnswered) return new Response()
           const response = c.res!
           c.res = undefined
           if (c.error && response.status < 400) throw c.error
           return response
         }
         c.res = await answer(unread, () => clientAddress?.(raw), run, seen)
+        isAnswered = true
       }
     },
     fetch(terms, handler) {

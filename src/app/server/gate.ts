@@ -1,6 +1,7 @@
 /** What a gate is: its terms, and its middleware for each framework. No framework is imported: a gate looks at little of each. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
+import { HeldResponse } from '../../adapters/http/held-response.js'
 import type { BodyType } from '../../domain/body-type.js'
 import type { EndpointOptions } from '../../domain/endpoint.js'
 import type { EndpointSchema } from '../../domain/endpoint-schemas.js'
@@ -26,6 +27,21 @@ export interface ExpressRequest extends IncomingMessage {
   readonly route?: { readonly path?: unknown; readonly methods?: object }
   svc?: HandlerContext
 }
+const heard = new WeakSet<object>()
+
+/** What a route of Express throws passes behind its own handlers, and before the app's handlers of errors. */
+export function hearThrown(route: ExpressRequest['route']): void {
+  if (route === undefined || heard.has(route)) return
+  heard.add(route)
+  for (const method of Object.keys(route.methods ?? {}))
+    Reflect.get(route, method.replace('_', '')).call(route, threw)
+}
+
+function threw(cause: unknown, _req: unknown, res: object, next: (cause: unknown) => void): void {
+  HeldResponse.threw(res, cause)
+  next(cause)
+}
+
 /** Hono's context, as far as a gate looks. */
 export interface HonoContext {
   readonly req: { raw: Request; readonly routePath?: string; arrayBuffer(): Promise<ArrayBuffer> }

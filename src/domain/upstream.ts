@@ -78,6 +78,9 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
   ...[...OF_THE_CONNECTION, 'forwarded', 'x-real-ip', 'x-payment', 'sign-in-with-x', 'idempotency-key'],
 ])
 const OURS = /^(?:x-svc-|x-forwarded-|payment-)/
+/** A request with one of them is another one to many frameworks, and would do there what has another price. */
+const OF_ANOTHER_REQUEST =
+  /^x-(?:http-method|(?:http-)?method-override|original-method|(?:original|rewrite|override)-ur[il])$/
 
 /**
  * The headers of a request to the upstream, names and values in turn. What pays, what names a call and what proves a payer stays here. So
@@ -92,7 +95,8 @@ export function headersToUpstream(request: ForwardedRequest, isWhole: boolean): 
   for (const name in headers) {
     const value = headers[name]
     const plain = /[^a-z0-9-]/.test(name) ? name.toLowerCase().replace(/[^a-z0-9]/g, '-') : name
-    if (value === undefined || NOT_FORWARDED.has(plain) || OURS.test(plain) || named?.has(name)) continue
+    if (value === undefined || NOT_FORWARDED.has(plain) || named?.has(name)) continue
+    if (OURS.test(plain) || OF_ANOTHER_REQUEST.test(plain)) continue
     if (isWhole && isOfCaches(plain, request.method)) continue
     sent.push(name, String(value))
   }

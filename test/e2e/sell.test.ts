@@ -288,6 +288,26 @@ describe('an attack', () => {
     expect(text).toContain('via: 1.1 svc')
     expect(text).not.toContain('gone')
   })
+
+  it.each([
+    'X-HTTP-Method-Override',
+    'X-HTTP-Method',
+    'X-Method-Override',
+    'X_HTTP_Method_Override',
+    'X-Original-Method',
+    'X-Original-URL',
+    'X-Original-URI',
+    'X-Rewrite-URL',
+    'X-Override-URL',
+  ])(
+    'by the header %s, which says that it is another request, is the one that was let through',
+    async name => {
+      await sendRaw(url, rawRequest('GET', '/health', [`${name}: /v1/dear`, 'X-Original-Title: mine']))
+      const text = upstream.received[0]!.headers.join('\n')
+      expect(text).not.toContain('dear')
+      expect(text).toMatch(/x-original-title: mine/i)
+    },
+  )
 })
 
 describe('terms that change', () => {

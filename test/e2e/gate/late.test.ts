@@ -81,15 +81,11 @@ const LATE: Readonly<Record<string, (gate: Gate, doors: Doors) => Promise<string
 it.each(Object.entries(LATE))('in %s', async (name, open) => {
   const { facilitatorUrl, algodUrl, seller } = sandbox
   const about = { name, handle: `late-${name.toLowerCase()}`, description: 'Is late.' }
-  const gate = closing(
-    Object.assign(
-      createGate(
-        { ...about, network: 'testnet', payTo: seller.address },
-        { facilitatorUrl, algodUrl, shutdownTimeoutMs: 100 },
-      ),
-      { close: () => gate.shutdown() },
-    ),
+  const gate = createGate(
+    { ...about, network: 'testnet', payTo: seller.address },
+    { facilitatorUrl, algodUrl, shutdownTimeoutMs: 100 },
   )
+  closing({ close: () => gate.shutdown() })
   const url = await open(gate, { gate: door(), route: door() })
   const before = sandbox.balance(seller.address).usdc!
   const late = await pay({ sandbox } as never, `${url}/x`, { method: 'GET' })

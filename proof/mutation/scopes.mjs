@@ -19,6 +19,10 @@ export const SCOPES = {
       'test/adapters/facilitator/answers.property.test.ts',
     ],
   },
+  chain: {
+    mutate: ['src/adapters/algorand/{chain-reader,last-round,node-response-reader}.ts'],
+    tests: ['test/adapters/{chain,algod}.test.ts'],
+  },
   spending: {
     mutate: ['src/app/client/spending-limits.ts', 'src/app/client/late-settlements.ts'],
     tests: [
@@ -63,6 +67,12 @@ export const SCOPES = {
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying,window-calls}.test.ts'],
+  },
+  balances: {
+    mutate: ['src/app/charge/effects/{count,cover-by-balance}.ts', 'src/app/charge/{balances,close-move}.ts'],
+    excludedMutations: ['StringLiteral'],
+    ignorers: ['logs'],
+    tests: ['test/app/{balance-calls,closing,window-calls}.test.ts'],
   },
   runs: {
     mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/handler-context.ts'],

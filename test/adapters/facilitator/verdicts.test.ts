@@ -155,6 +155,37 @@ test.each([
   expect(settlementOf({ status: 400, body })).toMatchObject({ verdict: 'unknown' })
 })
 
+/** The names of `@x402/avm` 2.26 and of the protocol that are given before anything is submitted, and those of our facilitator. */
+const BEFORE_SUBMITTING = [
+  ...['insufficient_funds', 'invalid_payload', 'invalid_scheme', 'invalid_network'],
+  ...['invalid_payment_requirements', 'invalid_x402_version', 'sponsor_budget_exhausted'],
+  ...['unsupported_scheme', 'unsupported_network', 'unsupported_payload_type'],
+  ...[
+    ...['invalid_version', 'scheme', 'network_mismatch', 'payload', 'group_size_exceeded', 'payment_index'],
+    ...['invalid_transaction', 'unsigned_non_facilitator', 'invalid_group_id', 'invalid_signature'],
+    ...['facilitator_transferring', 'not_asset_transfer', 'payment_not_signed', 'invalid_fee_payer'],
+    ...['amount_mismatch', 'receiver_mismatch', 'asset_mismatch', 'fee_too_high', 'simulation_failed'],
+    ...['payment_close_to', 'payment_rekey', 'extra_sponsor', 'sponsor_fee', 'not_canonical'],
+  ].map(name => `invalid_exact_avm_${name}`),
+]
+
+test.each(BEFORE_SUBMITTING)('only the whole name of a reason before submitting refuses: %s', errorReason => {
+  for (const status of [200, 400])
+    expect(settlementOf({ status, body: no({ errorReason }) })).toEqual({
+      verdict: 'refused',
+      reason: errorReason,
+    })
+  for (const other of [`${errorReason}2`, `x_${errorReason}`, errorReason.toUpperCase(), `${errorReason}\n`])
+    expect(settlementOf({ status: 200, body: no({ errorReason: other }) })).toMatchObject({
+      verdict: 'unknown',
+    })
+})
+
+test('what is unsupported has to be named', () => {
+  const body = no({ errorReason: 'unsupported_' })
+  expect(settlementOf({ status: 200, body })).toMatchObject({ verdict: 'unknown' })
+})
+
 test.each(['settlement_pending', 'invalid_exact_avm_settlement_failed'])(
   'what the facilitator knows to be submitted before this attempt is spent by another: %s',
   errorReason => {
@@ -178,8 +209,11 @@ test.each([
   'ALREADY-IN-LEDGER',
   'alreadyInLedger',
   'TransactionPool.Remember: Transaction Already  in the Ledger: TX',
-  'payment already settled',
-  'already spent',
+  ...['settled', 'spent', 'submitted', 'processed', 'confirmed', 'used'].flatMap(end => [
+    `payment already ${end}`,
+    `payment has already been ${end}`,
+  ]),
+  ...['already on chain', 'already part of the ledger', 'already in the block'],
   `${'-'.repeat(5_000)} already in ledger`,
 ])('a payment that is in the ledger is spent, however it is said: %s', said => {
   for (const status of [200, 400]) {

@@ -1,10 +1,9 @@
-/** @ts-ignore: for who compiles without the optional peer @types/koa */
-
+/** `serve`, and the same agent for a host of one's own. */
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type Koa from 'koa'
 import { endingInOneLine } from '#platform'
 import { answerUnparsableRequests } from './adapters/http/koa-app.js'
+import type { Koa } from './adapters/http/koa-request.js'
 import { atStart, defineEndpoint, defineGate } from './app/define-agent.js'
 import { gateOver } from './app/server/create-gate.js'
 import { type AgentHandler, handlerParts } from './app/server/create-handler.js'
@@ -94,7 +93,7 @@ export function createGate(definition: GateDefinition, options: GateOptions = {}
 
 /**
  * Makes the configured Koa app without listening. Mount it in another app, or give it to your own HTTP server;
- * `serve` also listens and drains. Does not wait for the network.
+ * `serve` also listens and drains. Does not wait for the network. TypeScript knows its type where `@types/koa` is installed.
  *
  * @example
  * createServer(agent).listen(4021)

@@ -2,10 +2,9 @@
  * x402's REST of a facilitator, over one in this process: `/supported`, `/verify`, `/settle`, the list of resources, health and
  * metrics. Anyone may ask, so bodies and questions are counted before anything is checked.
  */
-/** @ts-ignore: for who compiles without the optional peer @types/koa */
-import type Koa from 'koa'
 import { BodyBudget, type BodyShare } from '../adapters/http/body-memory-limit.js'
 import { koaHost } from '../adapters/http/koa-app.js'
+import type { Koa } from '../adapters/http/koa-request.js'
 import { holdsToken, privateRoute } from '../adapters/http/private-routes.js'
 import { clientAddressOf } from '../adapters/http/read-request.js'
 import { type FreeRoute, type HostRequest, HttpError, jsonReply, type Reply } from '../adapters/http/route.js'

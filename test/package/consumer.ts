@@ -62,7 +62,7 @@ export async function use(): Promise<void> {
   })
   const { outcome } = await server.shutdown('done')
   const drained: 'drained' | 'timedOut' = outcome
-  createServer(agent).use(async (_ctx, next) => next())
+  createServer(agent).listen(0)
   const client: LeanClient = new SvcClient({ mnemonic: sandbox.wallet.mnemonic, maxPrice: '$0.05' })
   const { data } = await client.call<{ text: string }>('http://localhost/shout', { text: 'a' })
   const usd: number | null = priceOf({ amount: '10000' })

@@ -6,7 +6,7 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 
 it('proof/dependencies.md gives a reason for each dependency', () => {
   const rows = [...read('proof/dependencies.md').matchAll(/^\| `([^`]+)` \| \S.* \| \S.* \|$/gm)]
-  const { dependencies, optionalDependencies } = JSON.parse(read('package.json'))
-  const named = [dependencies, optionalDependencies].flatMap(Object.keys)
+  const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(read('package.json'))
+  const named = [dependencies, optionalDependencies, peerDependencies].flatMap(Object.keys)
   expect(rows.map(([, name]) => name)).toEqual(named)
 })

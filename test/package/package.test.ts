@@ -1,6 +1,6 @@
 /** The package as a stranger gets it: packed, installed into an empty project, and compiled against. */
 import { execFile } from 'node:child_process'
-import { cp, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -72,6 +72,23 @@ it('is what publint and "are the types wrong" want of a package of ES modules', 
 it('compiles a TypeScript consumer against its types, bodies inferred from schemas', async () => {
   await cp(join(root, 'test/package/consumer.ts'), join(project, 'consumer.ts'))
   expect(await compiled('consumer.ts')).toBe('')
+})
+
+it('has the types of Koa where these are installed, and brings none', async () => {
+  const program = `
+    import { createServer, type AgentDef } from '@svc/sdk'
+    export const app = (agent: AgentDef) => createServer(agent).use(async (ctx, next) => {
+      ctx.status = 204
+      // @ts-expect-error: a status is a number
+      ctx.status = '204'
+      await next()
+    })
+  `
+  await writeFile(join(project, 'koa.ts'), program)
+  expect(await compiled('koa.ts')).toContain("Parameter 'ctx' implicitly has an 'any' type")
+  await mkdir(join(project, 'node_modules/@types'))
+  await symlink(join(root, 'node_modules/@types/koa'), join(project, 'node_modules/@types/koa'))
+  expect(await compiled('koa.ts')).toBe('')
 })
 
 it('under the condition of bundlers for browsers, takes a signer and no key', async () => {

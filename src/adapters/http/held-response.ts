@@ -4,7 +4,6 @@
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { PassThrough, pipeline, type Readable, Writable } from 'node:stream'
-import type { Context } from 'koa'
 import {
   bodyIn,
   endWith,
@@ -17,6 +16,7 @@ import {
   setHeaders,
   takeHeaders,
 } from './koa-reply.js'
+import type { Koa } from './koa-request.js'
 import { forgetShape, http2StreamOf } from './node-body.js'
 import { isStream, type Reply } from './route.js'
 
@@ -202,7 +202,7 @@ export class HeldResponse implements ReplyTarget {
 }
 
 /** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */
-export function heldContext(ctx: Context) {
+export function heldContext(ctx: Koa.Context) {
   const { res } = ctx
   /** The headers that stood when the route began, as long as it is at work. */
   let before: OutgoingHttpHeaders | undefined

@@ -1,10 +1,11 @@
 /** HTTP on Node: one Koa app, which `serve` listens with and `createServer` returns for mounting. */
 import type { Server } from 'node:http'
-import Koa, { type Context, type Middleware } from 'koa'
+/** @ts-ignore: see {@link Koa}. */
+import App from 'koa'
 import { systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { closeWithSocket, type ReplyTarget, responder, sendReply, turns } from './koa-reply.js'
-import { KoaRequest, type NodeRequest } from './koa-request.js'
+import { type Koa, KoaRequest, type NodeRequest } from './koa-request.js'
 import { errorBody, type Reply, type Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 
@@ -16,11 +17,12 @@ const HANG_UPS: ReadonlySet<unknown> = new Set([
   'ERR_STREAM_PREMATURE_CLOSE',
 ])
 
+type Middleware = Koa.Middleware
 export type KoaHost = ReturnType<typeof koaHost>
 
 export function koaHost(table: RouteTable, logger: Logger) {
   const app = quietApp(logger)
-  const isOutermost = (ctx: Context) => ctx.app === app && app.middleware[0] === middleware
+  const isOutermost = (ctx: Koa.Context) => ctx.app === app && app.middleware[0] === middleware
   const respond = responder(isOutermost, logger)
   const turnEnd = turns()
 
@@ -39,7 +41,7 @@ export function koaHost(table: RouteTable, logger: Logger) {
   }
 
   /** Answers by a route whatever the path is, in another app of Koa. */
-  const answer = (ctx: Context, route: Route) =>
+  const answer = (ctx: Koa.Context, route: Route) =>
     replyTo(new KoaRequest(ctx), route, reply => respond(ctx, reply))
 
   /** For another Koa app: unknown paths are left to `next`. Compares the path as it was sent. Koa's `ctx.path` turns `\` into `/` and cuts at `#`. It throws for a malformed URL. */
@@ -63,7 +65,7 @@ export function koaHost(table: RouteTable, logger: Logger) {
 }
 
 function quietApp(logger: Logger): Koa {
-  return new Koa().on('error', err => {
+  return new App().on('error', err => {
     // A caller can reset as many connections as it likes, and would fill the log.
     const level = HANG_UPS.has(err?.code) ? 'debug' : 'warn'
     logger[level]({ err }, 'a response could not be written')

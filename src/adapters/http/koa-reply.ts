@@ -2,14 +2,13 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
-import type { Context } from 'koa'
 import type { Logger } from '../../ports/logger.js'
-import { reportUndelivered } from './koa-request.js'
+import { type Koa, reportUndelivered } from './koa-request.js'
 import { http2StreamOf } from './node-body.js'
 import { isBodiless, isStream, type Reply, replyToError, type StreamedBody } from './route.js'
 
 type WholeBody = string | Uint8Array | undefined
-type Respond = (ctx: Context, reply: Reply) => void
+type Respond = (ctx: Koa.Context, reply: Reply) => void
 
 export interface ReplyTarget {
   readonly res: ServerResponse
@@ -18,7 +17,7 @@ export interface ReplyTarget {
 }
 
 /** @param isOutermost whether no other Koa middleware sees this response */
-export function responder(isOutermost: (ctx: Context) => boolean, logger: Logger): Respond {
+export function responder(isOutermost: (ctx: Koa.Context) => boolean, logger: Logger): Respond {
   return (ctx, reply) => {
     const { res } = ctx
     const write = isOutermost(ctx) && isUntouched(res) ? writeAtOnce : handToKoa
@@ -62,7 +61,7 @@ export function isUntouched(res: ServerResponse): boolean {
 const WRAPPED = ['writeHead', 'end', 'write', 'setHeader', 'flushHeaders'] as const
 
 /** Koa's own setters and `respond` are a third of what an unpaid answer costs. */
-function writeAtOnce(ctx: Context, { status, headers, body }: Reply): void {
+function writeAtOnce(ctx: Koa.Context, { status, headers, body }: Reply): void {
   const { res } = ctx
   ctx.respond = false
   if (isStream(body)) {
@@ -125,7 +124,7 @@ export function takeHeaders(res: ServerResponse, before: OutgoingHttpHeaders): (
   return taken
 }
 
-export function handToKoa(ctx: Context, { status, headers, body }: Reply): void {
+export function handToKoa(ctx: Koa.Context, { status, headers, body }: Reply): void {
   ctx.status = status
   setHeaders(ctx.res, headers)
   const isTyped = ctx.res.hasHeader('Content-Type')
@@ -140,7 +139,7 @@ export function handToKoa(ctx: Context, { status, headers, body }: Reply): void 
 }
 
 /** What a context of Koa has, as Koa would send it. */
-export function bodyIn({ body }: Context): string | Uint8Array | Readable {
+export function bodyIn({ body }: Koa.Context): string | Uint8Array | Readable {
   const web = body instanceof Blob ? body.stream() : body instanceof Response ? body.body : body
   if (web === null || web === undefined) return ''
   if (web instanceof ReadableStream) return Readable.fromWeb(web as never)

@@ -1,7 +1,8 @@
 /** A request as Koa and Node's HTTP server have it: headers, caller and body, over HTTP/1 and HTTP/2. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { constants } from 'node:http2'
-import type { Context } from 'koa'
+/** @ts-ignore: without the optional peer @types/koa, these are `any`. */
+import type Koa from 'koa'
 import { isOfCaches } from '../../domain/upstream.js'
 import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
@@ -10,6 +11,9 @@ import type { BodyShare } from './body-memory-limit.js'
 import { carriesNodeBody, http2StreamOf, readNodeBody, rewind, skipNodeBody } from './node-body.js'
 import { parseBody } from './read-request.js'
 import type { AppRoute, BodyReading, HostRequest } from './route.js'
+
+/** Koa's types. Other modules take them from here: without `@types/koa`, a compiler that checks libraries refuses each import from Koa. */
+export type { Koa }
 
 /** A request of Node's server. Computes each part when a route asks for it: most routes ask for few. */
 export class NodeRequest implements HostRequest {
@@ -101,9 +105,9 @@ interface NodeAppRoute extends AppRoute {
 }
 
 export class KoaRequest extends NodeRequest {
-  readonly #context: Context
+  readonly #context: Koa.Context
 
-  constructor(context: Context) {
+  constructor(context: Koa.Context) {
     super(context.req, context.res)
     this.#context = context
   }
@@ -118,7 +122,7 @@ export class KoaRequest extends NodeRequest {
 }
 
 /** Routes match `url` exactly, so the mounting app decides what stands before it, not the caller. */
-function prefixOf({ req, originalUrl, url }: Context): string {
+function prefixOf({ req, originalUrl, url }: Koa.Context): string {
   // Express shortens the request's own URL before Koa sees it, and keeps the whole URL beside it.
   const { originalUrl: whole = originalUrl } = req as { originalUrl?: string }
   // For the path of the mount itself, the URL that is left is `/`, with a slash that the caller did not send.

@@ -1,10 +1,9 @@
 /** One agent for every host: Node, Koa and Express, and runtimes and frameworks with `fetch`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-/** @ts-ignore: for who compiles without the optional peer @types/koa */
-import type Koa from 'koa'
 import { fetchHandler, fetchResponder } from '../../adapters/http/fetch-handler.js'
 import { type KoaHost, koaHost } from '../../adapters/http/koa-app.js'
+import type { Koa } from '../../adapters/http/koa-request.js'
 import { pathOf } from '../../adapters/http/route-table.js'
 import { assemble } from './assemble.js'
 import { createDrain, type Drain, type ShutdownReport } from './drain.js'

@@ -1,7 +1,7 @@
 /** What a gate is: its terms, and its middleware for each framework. No framework is imported: a gate looks at little of each. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type Koa from 'koa'
 import { HeldResponse } from '../../adapters/http/held-response.js'
+import type { Koa } from '../../adapters/http/koa-request.js'
 import type { BodyType } from '../../domain/body-type.js'
 import type { EndpointOptions } from '../../domain/endpoint.js'
 import type { EndpointSchema } from '../../domain/endpoint-schemas.js'

@@ -11,7 +11,7 @@ export interface UpstreamOptions {
    * `x-svc-tx-id` and `x-svc-idempotency-key`, and nothing of the payment. Needs Node.js.
    */
   readonly upstream?: string
-  /** Whether redirects of the upstream are answers, and are sold. They are never followed. @default false */
+  /** Whether redirects of the upstream, or of a route behind a gate, are answers, and are sold. They are never followed. @default false */
   readonly sellRedirects?: boolean
 }
 

@@ -2,24 +2,28 @@
  * The gate: middleware that puts a price before a route of an app. The route's own answer is what is sold: it is held, recorded,
  * settled, and then sent with its receipt, by the same charge as an endpoint's handler.
  */
-import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
 import { type ClientAddress, FetchRequest, targetOf } from '../../adapters/http/fetch-request.js'
-import { type HeldAnswer, HeldResponse, heldContext } from '../../adapters/http/held-response.js'
+import { HeldResponse, heldContext } from '../../adapters/http/held-response.js'
 import { NodeRequest } from '../../adapters/http/koa-request.js'
 import { type HostRequest, HttpError, type Route } from '../../adapters/http/route.js'
 import { pathOf, type RouteTable } from '../../adapters/http/route-table.js'
 import { refuseDuplicates } from '../../domain/agent.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
-import { type Answer, ForwardedAnswer } from '../../domain/handler-answer.js'
 import type { Handler, HandlerContext } from '../../domain/handler-context.js'
 import { METHODS, type Method, routeName } from '../../domain/path-pattern.js'
-import { headersOfResponse, NoAnswer, renderHead } from '../charge/render-answer.js'
-import { COLLECTED_BYTES_MAX, renderStream } from '../charge/render-stream.js'
 import type { HandlerParts } from './create-handler.js'
-import { type ExpressRequest, type Gate, type GateTerms, type HonoContext, hearThrown } from './gate.js'
+import {
+  type ExpressRequest,
+  type Gate,
+  type GateTerms,
+  type HonoContext,
+  hearThrown,
+  held,
+  refuseUnsold,
+  whole,
+} from './gate.js'
 import type { Settings } from './settings-from-options.js'
 
 type Named = (
@@ -73,7 +77,7 @@ export function gateOver(
   }
 
   /** Middleware before a route that writes to Node's response. */
-  function overNode({ stream = false, ...terms }: GateTerms) {
+  function overNode({ stream = false, sellRedirects, ...terms }: GateTerms) {
     const routeOf = pricing({ ...terms, stream })
     return (
       req: ExpressRequest,
@@ -87,7 +91,7 @@ export function gateOver(
           req.svc = svc
           const answer = response.begin()
           next()
-          return answer.then(held)
+          return answer.then(each => held(each, sellRedirects))
         }
         const request = new NodeRequest(req, res, { handler, stream, target, holder })
         parts.host.answerNode(response, routeOf(request, seen), request).catch(next)
@@ -99,7 +103,7 @@ export function gateOver(
   }
 
   /** Middleware before a route that answers with the web's responses. */
-  function overFetch({ stream = false, ...terms }: GateTerms) {
+  function overFetch({ stream = false, sellRedirects, ...terms }: GateTerms) {
     const routeOf = pricing({ ...terms, stream })
     return (
       incoming: Request,
@@ -109,8 +113,8 @@ export function gateOver(
     ): Promise<Response> => {
       const handler: Handler = async svc => {
         const answer = await run(svc, request)
-        refusePartial(answer)
-        return stream ? answer : whole(answer)
+        refuseUnsold(answer, sellRedirects)
+        return stream ? answer : whole(answer, sellRedirects)
       }
       const request = new FetchRequest(incoming, address, { handler, stream })
       return parts.answerFetch(routeOf(request, seen), request)
@@ -140,14 +144,14 @@ export function gateOver(
         },
       }
     },
-    koa({ stream = false, ...terms }) {
+    koa({ stream = false, sellRedirects, ...terms }) {
       const routeOf = pricing({ ...terms, stream })
       return async (ctx, next) => {
         const { req, res, originalUrl: target, request: holder } = ctx
         const context = heldContext(ctx)
         const handler: Handler = async svc => {
           ctx.state.svc = svc
-          return held(await context.answerOf(next))
+          return held(await context.answerOf(next), sellRedirects)
         }
         const request = new NodeRequest(req, res, { handler, stream, target, holder })
         const { _matchedRoute: seen } = ctx as { _matchedRoute?: unknown }
@@ -207,30 +211,6 @@ const RAW: PropertyDescriptor & ThisType<{ [GATED]: FetchRequest }> = {
     return this[GATED].forApp
   },
   configurable: true,
-}
-
-function held({ status, headers, body }: HeldAnswer): ForwardedAnswer {
-  return soldAs({ status, ...renderHead(headers) }, body)
-}
-
-/** A body that comes in pieces is read as a stream that a handler returned. */
-function soldAs(head: Omit<Answer, 'body'>, body: HeldAnswer['body']): ForwardedAnswer {
-  refusePartial(head)
-  if (body instanceof Readable) return new ForwardedAnswer({ body: '', ...head }, renderStream(body)!.source)
-  const bytes = Buffer.from(body as Uint8Array)
-  if (bytes.length > COLLECTED_BYTES_MAX)
-    throw new NoAnswer(`more than the ${COLLECTED_BYTES_MAX} bytes that are held`)
-  // Node sends a text and its head in one write.
-  return new ForwardedAnswer({ body: isAscii(bytes) ? bytes.toString('latin1') : bytes, ...head })
-}
-
-function refusePartial({ status }: { readonly status: number }): void {
-  if (status === 206 || status === 304) throw new NoAnswer(`${status}, which nobody asked for`)
-}
-
-async function whole(answer: Response): Promise<ForwardedAnswer> {
-  const head = { status: answer.status, ...headersOfResponse(answer) }
-  return soldAs(head, new Uint8Array(await answer.arrayBuffer()))
 }
 
 /** For a body that other middleware has read: Hono kept it. */

@@ -1,12 +1,16 @@
-/** What a gate is: its terms, and its middleware for each framework. No framework is imported: a gate looks at little of each. */
+/** What a gate is: its terms, its middleware for each framework, and which answers it sells. No framework is imported: a gate looks at little of each. */
+import { isAscii } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { HeldResponse } from '../../adapters/http/held-response.js'
+import { Readable } from 'node:stream'
+import { type HeldAnswer, HeldResponse } from '../../adapters/http/held-response.js'
 import type { Koa } from '../../adapters/http/koa-request.js'
 import type { BodyType } from '../../domain/body-type.js'
 import type { EndpointOptions } from '../../domain/endpoint.js'
 import type { EndpointSchema } from '../../domain/endpoint-schemas.js'
+import { type Answer, ForwardedAnswer } from '../../domain/handler-answer.js'
 import type { HandlerContext } from '../../domain/handler-context.js'
-import type { UpstreamOptions } from '../../domain/upstream.js'
+import { headersOfResponse, NoAnswer, renderHead } from '../charge/render-answer.js'
+import { COLLECTED_BYTES_MAX, renderStream } from '../charge/render-stream.js'
 import type { ShutdownReport } from './drain.js'
 
 /**
@@ -15,7 +19,7 @@ import type { ShutdownReport } from './drain.js'
  * whatever it is, the route reads the body itself.
  */
 export interface GateTerms
-  extends Omit<EndpointOptions<EndpointSchema, BodyType>, 'name' | 'handler' | keyof UpstreamOptions> {
+  extends Omit<EndpointOptions<EndpointSchema, BodyType>, 'name' | 'handler' | 'upstream'> {
   /** Its name for discovery. @default the method and the path */
   readonly name?: string
 }
@@ -108,4 +112,33 @@ export interface Gate {
   }
   /** As {@link AgentHandler.shutdown}. */
   shutdown(reason?: string): Promise<ShutdownReport>
+}
+
+type Sold = GateTerms['sellRedirects']
+
+export function held({ status, headers, body }: HeldAnswer, redirects: Sold): ForwardedAnswer {
+  return soldAs({ status, ...renderHead(headers) }, body, redirects)
+}
+
+/** A body that comes in pieces is read as a stream that a handler returned. */
+function soldAs(head: Omit<Answer, 'body'>, body: HeldAnswer['body'], redirects: Sold): ForwardedAnswer {
+  refuseUnsold(head, redirects)
+  if (body instanceof Readable) return new ForwardedAnswer({ body: '', ...head }, renderStream(body)!.source)
+  const bytes = Buffer.from(body as Uint8Array)
+  if (bytes.length > COLLECTED_BYTES_MAX)
+    throw new NoAnswer(`more than the ${COLLECTED_BYTES_MAX} bytes that are held`)
+  // Node sends a text and its head in one write.
+  return new ForwardedAnswer({ body: isAscii(bytes) ? bytes.toString('latin1') : bytes, ...head })
+}
+
+export function refuseUnsold({ status }: Pick<Answer, 'status'>, redirects: Sold): void {
+  if (status === 206 || status === 304) throw new NoAnswer(`${status}, which nobody asked for`)
+  // Such as the way to an app's login. Clients follow none with a payment.
+  if (status >= 300 && status < 400 && redirects !== true)
+    throw new NoAnswer(`${status}, which \`sellRedirects: true\` in its terms would sell`)
+}
+
+export async function whole(answer: Response, redirects: Sold): Promise<ForwardedAnswer> {
+  const head = { status: answer.status, ...headersOfResponse(answer) }
+  return soldAs(head, new Uint8Array(await answer.arrayBuffer()), redirects)
 }

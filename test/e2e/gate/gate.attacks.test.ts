@@ -199,12 +199,32 @@ describe('a route of Express', () => {
     expect([paid.status, await paid.text(), earned() - before]).toEqual([status, '', 10_000n])
   })
 
-  it.each([206, 304])('that answers %i, which nobody asked for, is not charged', async status => {
-    const app = express().get('/x', gateOf().express(TERMS), (_, res) => void res.status(status).end('part'))
+  it.each([206, 302, 303, 304, 308])(
+    'that answers %i, which nobody asked for, is not charged',
+    async status => {
+      const app = express().get(
+        '/x',
+        gateOf().express(TERMS),
+        (_, res) => void res.status(status).end('part'),
+      )
+      const before = earned()
+      const unsold = await pay(seller, `${await listen(app)}/x`, { method: 'GET' })
+      expect([unsold.status, earned() - before]).toEqual([500, 0n])
+      expect(said()).toContain(String(status))
+    },
+  )
+
+  it('that redirects is sold where its terms say so', async () => {
+    const terms = { ...TERMS, sellRedirects: true }
+    const app = express().get('/x', gateOf().express(terms), (_, res) => res.redirect('/elsewhere'))
     const before = earned()
-    const unsold = await pay(seller, `${await listen(app)}/x`, { method: 'GET' })
-    expect([unsold.status, earned() - before]).toEqual([500, 0n])
-    expect(said()).toContain(String(status))
+    const headers = await signFor(seller, `${await listen(app)}/x`, { method: 'GET' })
+    const sold = await fetch(`${await listen(app)}/x`, { headers, redirect: 'manual' })
+    expect([sold.status, sold.headers.get('location'), earned() - before]).toEqual([
+      302,
+      '/elsewhere',
+      10_000n,
+    ])
   })
 
   it.each(['express', 'koa'] as const)(

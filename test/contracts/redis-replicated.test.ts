@@ -130,7 +130,12 @@ describe('with a replica that receives nothing', () => {
     const sold = { slot: 'parted', units: 10, expiresAtMs: Date.now() + 60_000 }
     await expect(stores(1).charges.sell!(sold)).rejects.toThrow(LACKING)
     const taking = { ...call(), slot: 'parted', payment: undefined, hasUnits: true, take: 4 }
-    expect(await waiting.charges.open(taking)).toMatchObject({ units: { verdict: 'taken', unused: 10 } })
+    await expect(stores(1).charges.open(taking)).rejects.toThrow(LACKING)
+    // Nor is it said that too little is left: a count that this primary lacks may come back with another.
+    const tooMuch = { ...taking, ...call(), payment: undefined, slot: 'parted', take: 11 }
+    await expect(stores(1).charges.open(tooMuch)).rejects.toThrow(LACKING)
+    const units = { verdict: 'taken', unused: 10 }
+    expect(await stores(0).charges.open(taking)).toMatchObject({ units })
     const counted = { ...taking, how: 'complete', charge: 3, retentionMs: LEASE_MS } as const
     await expect(stores(1).charges.count!(counted)).rejects.toThrow(LACKING)
     expect(await stores(0).charges.count!(counted)).toEqual({ verdict: 'closed', unused: 7 })

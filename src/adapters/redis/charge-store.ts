@@ -93,10 +93,11 @@ export function redisChargeStore(
 
   return {
     async open(hold) {
+      // A balance is kept here alone, so a refusal, a failure or a replay that a failover forgets would be a false word about money.
+      if (hold.hasUnits) return openBy(openReplicated, hold)
       const opened = await openBy(open, hold)
-      // The call that recorded the payment, which its successor may settle, or that counted its cost may have died while it waited.
-      const mayBeForgotten = hold.hasUnits ? ['orphaned', 'replayable', 'notKept'] : ['orphaned']
-      return mayBeForgotten.includes(opened.verdict) && replicated !== connection
+      // The call that recorded the payment, which its successor may settle, may have died while it waited.
+      return opened.verdict === 'orphaned' && replicated !== connection
         ? openBy(openReplicated, hold)
         : opened
     },

@@ -14,7 +14,7 @@ const BEHIND = [
   'test/docs/{hosts,next,site}.test.ts',
   'test/e2e/{blackbox,chaos,strangers-cost}.test.ts',
   'test/model/explorer.test.ts',
-  'test/package/{from-source,runtimes}.test.ts',
+  'test/package/{from-source,package,runtimes,types}.test.ts',
   'test/templates/templates.test.ts',
 ]
 

@@ -24,9 +24,13 @@ export function textToBase64(text: string): string {
 }
 
 export function textFromBase64(base64: string): string {
+  return textOf(fromBase64(base64))
+}
+
+export function textOf(bytes: Uint8Array): string {
   return isNode
-    ? Buffer.from(base64, 'base64').toString('utf8')
-    : new TextDecoder('utf-8', { ignoreBOM: true }).decode(fromBase64(base64))
+    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+    : new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 }
 
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {

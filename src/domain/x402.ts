@@ -1,4 +1,4 @@
-import { textFromBase64, textToBase64 } from './bytes.js'
+import { fromBase64, textOf, textToBase64, toBase64 } from './bytes.js'
 import { ENVELOPE_BOUNDS, isWithin, type JsonBounds, jsonIn } from './json.js'
 import { parseBaseUnits } from './money.js'
 import { isIdOf, type NetworkFacts } from './network.js'
@@ -102,9 +102,11 @@ export function decodeHeader(
   text: string,
   parse: (json: string) => unknown = JSON.parse,
 ): Record<string, unknown> | undefined {
-  if (!BASE64.test(text)) return undefined
+  const bytes = fromBase64(text)
+  // The usual spelling, written again, is the same text. That takes a tenth of the pattern's time.
+  if (toBase64(bytes) !== text && !BASE64.test(text)) return undefined
   try {
-    const value = parse(textFromBase64(text))
+    const value = parse(textOf(bytes))
     return isRecord(value) ? value : undefined
   } catch {
     return undefined

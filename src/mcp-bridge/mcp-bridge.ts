@@ -24,8 +24,8 @@ import { paramsIn, pathWith } from '../domain/path-pattern.js'
 import { windowShown } from '../domain/subscription-terms.js'
 import { isRecord } from '../domain/x402.js'
 import { wakefulClock } from '../ports/clock.js'
+import { foreignResult, paidResult } from './bridge-results.js'
 import { owedAnswers } from './owed-answers.js'
-import { foreignResult, paidResult } from './results.js'
 
 export { toolServer }
 

@@ -1,11 +1,12 @@
 /** A node's REST interface, with a node's own words. What it does not emulate is answered with 501. */
+
+import { account, application, asset, holding, noApplication } from './algod/account-routes.js'
+import { block, hash, txids } from './algod/block-routes.js'
+import { unemulated } from './algod/replies.js'
+import { simulate } from './algod/simulate-route.js'
+import { genesis, metrics, params, status, statusAfter, supply, versions } from './algod/status-routes.js'
+import { pending, pool, poolOf, submit } from './algod/transaction-routes.js'
 import type { Ledger } from './ledger.js'
-import { account, application, asset, holding, noApplication } from './node/account-routes.js'
-import { block, hash, txids } from './node/block-routes.js'
-import { unemulated } from './node/replies.js'
-import { simulate } from './node/simulate-route.js'
-import { genesis, metrics, params, status, statusAfter, supply, versions } from './node/status-routes.js'
-import { pending, pool, poolOf, submit } from './node/transaction-routes.js'
 import { json, type Route } from './web-server.js'
 
 /** Paths of a node that the sandbox has no answer for. */

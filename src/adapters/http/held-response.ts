@@ -4,6 +4,9 @@
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { PassThrough, pipeline, type Readable, Writable } from 'node:stream'
+import type { Koa } from './koa-request.js'
+import { forgetShape, http2StreamOf } from './node-body.js'
+import { isStream, type Reply } from './route.js'
 import {
   bodyIn,
   endWith,
@@ -15,10 +18,7 @@ import {
   readableOf,
   setHeaders,
   takeHeaders,
-} from './koa-reply.js'
-import type { Koa } from './koa-request.js'
-import { forgetShape, http2StreamOf } from './node-body.js'
-import { isStream, type Reply } from './route.js'
+} from './write-reply.js'
 
 export interface HeldAnswer {
   readonly status: number

@@ -4,10 +4,10 @@ import type { Server } from 'node:http'
 import App from 'koa'
 import { systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { closeWithSocket, type ReplyTarget, responder, sendReply, turns } from './koa-reply.js'
 import { type Koa, KoaRequest, type NodeRequest } from './koa-request.js'
 import { errorBody, type Reply, type Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
+import { closeWithSocket, type ReplyTarget, responder, sendReply, turns } from './write-reply.js'
 
 /** Node's codes for a connection that its caller ended. */
 const HANG_UPS: ReadonlySet<unknown> = new Set([

@@ -102,6 +102,7 @@ export default {
   searchInDocuments: true,
   out: join(ROOT, 'site'),
   customCss: join(ROOT, 'build/site.css'),
+  customJs: join(ROOT, 'build/site.js'),
   groupOrder: [...new Set(kinds.values()), 'Modules', ...shared.groupOrder],
   highlightLanguages: ['ts', 'js', 'sh', 'json', 'yaml', 'lua', 'python', 'mermaid'],
   navigation: { includeGroups: true },

@@ -53,7 +53,7 @@ it('has each heading that its documents link to, and the page of each exported n
   expect(options).toContain('href="../interfaces/redis.RedisStoresOptions.html"')
 })
 
-it('shows each page under its kind, and finds a code of an error', async () => {
+async function opened(path: string) {
   const browser = closing(await openBrowser())
   const url = await listen(
     (request, response) =>
@@ -65,7 +65,31 @@ it('shows each page under its kind, and finds a code of an error', async () => {
   )
   const page = await browser.newPage()
   page.setDefaultTimeout(8_000)
-  await page.goto(`${url}/index.html`, { waitUntil: 'networkidle' })
+  await page.goto(`${url}/${path}`, { waitUntil: 'networkidle' })
+  return page
+}
+
+it('shows one host at a time on the page of hosts, by tab, by key and by link', async () => {
+  const page = await opened('documents/In_your_own_app.html#koa-1')
+  const [gate, handler] = ['Price a route: the gate', 'Mount an agent: the handler'].map(name =>
+    page.getByRole('tablist', { name }),
+  )
+  const shown = () =>
+    page.locator('[role=tabpanel]:visible').evaluateAll(panels => panels.map(each => each.ariaLabel))
+  expect(await shown()).toEqual(['Koa', 'Koa'])
+  await gate!.getByRole('tab', { name: 'Fastify' }).click()
+  expect(await shown()).toEqual(['Fastify', 'Fastify'])
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('Enter')
+  expect(await shown()).toEqual(['Next', 'Next'])
+  await handler!.getByRole('tab', { name: 'Bun' }).click()
+  expect(await shown()).toEqual(['Next', 'Bun'])
+  await page.getByRole('table').getByRole('link', { name: 'gate' }).first().click()
+  expect(await shown()).toEqual(['Express', 'Express'])
+})
+
+it('shows each page under its kind, and finds a code of an error', async () => {
+  const page = await opened('index.html')
   const navigation = page.locator('.site-menu')
   await navigation.getByText('Explanations', { exact: true }).waitFor()
   const shown = await navigation.innerText()

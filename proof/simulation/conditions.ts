@@ -12,6 +12,9 @@ export interface Conditions {
   readonly replicas: number
   /** `memory`: one process with its own store. `redis`: replicas over the model of Redis. `own`: replicas over a seller's own store. */
   readonly store: Features['store']
+  readonly forgets: Features['forgets']
+  /** How often the store forgets, soon after a payment was sent to be settled. */
+  readonly losses: number
   readonly agents: Features['agents']
   readonly deploy: Features['deploy']
   /** What one act of the episode is about; absent where there is no market. */
@@ -103,6 +106,8 @@ export function conditionsOf(seed: string): Conditions {
     kind,
     replicas,
     store,
+    forgets: features?.forgets ?? 'nothing',
+    losses: (features?.forgets ?? 'nothing') === 'nothing' ? 0 : 0.1 * new Dice(`${seed}/losses`).fraction(),
     agents: features?.agents ?? 'one',
     deploy: features?.deploy ?? 'none',
     features,
@@ -161,9 +166,10 @@ export function promisedMode({ onLostResponse, deploy }: Conditions): Conditions
 }
 
 /** Whether a store may not hear in time what a call of a window came to. */
-export function mayForgetCalls({ death, standstill, ambush, lateRecord, links }: Conditions): boolean {
+export function mayForgetCalls(conditions: Conditions): boolean {
+  const { death, standstill, ambush, lateRecord, links, forgets } = conditions
   const troubles = [death, standstill, ambush, lateRecord, ...Object.values(links.store)]
-  return troubles.some(often => often > 0)
+  return forgets !== 'nothing' || troubles.some(often => often > 0)
 }
 
 /** The same world without trouble. */
@@ -176,6 +182,7 @@ export function calm(conditions: Conditions): Conditions {
     standstill: 0,
     ambush: 0,
     lateRecord: 0,
+    losses: 0,
     drains: 0,
     facilitator: { probability: 0, lies: false, death: 0 },
     node: { lagRounds: 0, errors: 0, foreign: 0 },

@@ -21,6 +21,11 @@ export const TABLE = {
   mount: ['none', 'base path', 'app', 'gate'],
   /** Of a replica, between the payment and the next request for it. */
   stop: ['none', 'drain', 'death'],
+  /**
+   * What the store forgets: the latest writes, when a replica takes over; of these only such as the seller did not wait for (`waitReplicas`);
+   * or everything, as one in memory whose process starts again.
+   */
+  forgets: ['nothing', 'latest', 'waited', 'everything'],
   /** What the next version changes, between the quote and the payment or after the answer. */
   deploy: ['none', 'price', 'schema', 'mode', 'count', 'facilitators'],
   payer: ['plain', 'multisig', 'logic signature', 'rekeyed'],
@@ -42,6 +47,19 @@ export const CANNOT: readonly { readonly pair: Pair; readonly because: string }[
   {
     pair: ['store=memory', 'stop=death'],
     because: 'What one process keeps in its memory dies with it, as proof/storage.md says.',
+  },
+  {
+    pair: ['store=memory', 'forgets=latest'],
+    because: 'What one process keeps in its memory has no replica: it is there, or all of it is gone.',
+  },
+  {
+    pair: ['store=memory', 'forgets=waited'],
+    because: 'What one process keeps in its memory has no replica: it is there, or all of it is gone.',
+  },
+  {
+    pair: ['store=own', 'forgets=waited'],
+    because:
+      '`waitReplicas` is an option of `redisStores`: a store of one’s own waits or not, as it is written.',
   },
   {
     pair: ['confirm=facilitator', 'facilitators=hostile'],

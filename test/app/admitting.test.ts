@@ -25,6 +25,7 @@ function server(rate: Rate | undefined, over: Partial<ChargeDeps> = {}) {
     const world = { rateLimit, chain, ...(says && { facilitator: facilitator(says) }), ...over }
     const { call, ended } = oneCall({ ...given, endpoint: { rate }, world })
     const { answer } = await ended(admit)
+    call.terms.requirements = call.endpoint.terms.requirements(10_000n, undefined)
     const then = says && answer === 'admitted' ? (await ended(verify)).answer : answer
     return { answer: then, retryAfterMs: call.end.retryAfterMs, problem: call.end.problem?.code, call }
   }

@@ -5,6 +5,7 @@ import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/charge-deps
 import { entitle } from '../../src/app/charge/effects/entitle.js'
 import { price } from '../../src/app/charge/effects/price.js'
 import { validate } from '../../src/app/charge/effects/validate.js'
+import { verify } from '../../src/app/charge/effects/verify.js'
 import { windowId } from '../../src/app/charge/owners.js'
 import { UNPAID } from '../../src/app/charge/payment-challenge.js'
 import { SvcError } from '../../src/domain/errors.js'
@@ -191,6 +192,20 @@ describe('the price', () => {
     const { answer, refusal } = await priced(given)
     expect(answer).toBe('mismatched')
     expect(refusal).toContain(why)
+  })
+
+  it.each<[string, Given['paid'], boolean | undefined, string]>([
+    ['has landed: it is presented, and spent', { amount: 9_999n }, true, 'presented'],
+    ['has not landed', { amount: 9_999n }, false, 'mismatched'],
+    ['may have landed: the node does not answer', { amount: 9_999n }, undefined, 'mismatched'],
+    ['landed, and whose payer did not sign it', { amount: 9_999n, proven: () => false }, true, 'mismatched'],
+    ['landed for somebody else', { receiver: 'OTHER' }, true, 'mismatched'],
+  ])('is not met by a payment of an earlier price that %s', async (_, paid, landed, answer) => {
+    const chain = { round: async () => undefined, hasLanded: async () => landed }
+    const { call, ended } = oneCall({ paid: paid!, world: { chain } as never })
+    expect((await ended(price)).answer).toBe(answer)
+    if (answer === 'presented') expect((await ended(verify)).answer).toBe('spent')
+    else expect(call.end.refusal).toContain('does not pay')
   })
 
   it('is asked for in the spelling of the network that the payment has', async () => {

@@ -143,6 +143,21 @@ describe('after the payment’s rounds have passed', () => {
     expect(response.status).toBe(409)
     expect(await response.json()).toMatchObject({ error: { code: 'payment_spent', txId } })
   })
+
+  it('so does the next version of it, which asks for another price', async () => {
+    const { sandbox, ...seller } = await open([selling(() => 1)])
+    const headers = await signFor({ sandbox, ...seller }, `${seller.url}/work`)
+    const unpaid = await signFor({ sandbox, ...seller }, `${seller.url}/work`)
+    const txId = receiptIn(await ask(`${seller.url}/work`, { headers })).txId
+    const dearer = await open([defineEndpoint({ name: 'work', price: '$0.02', handler: () => 2 })], {
+      sandbox,
+    })
+    const response = await ask(`${dearer.url}/work`, { headers })
+    expect(response.status).toBe(409)
+    expect(await response.json()).toMatchObject({ error: { code: 'payment_spent', txId } })
+    // One that has not landed is quoted the new price.
+    expect((await ask(`${dearer.url}/work`, { headers: unpaid })).status).toBe(402)
+  })
 })
 
 it('what is refused says nothing of another call’s charge', async () => {

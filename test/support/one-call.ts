@@ -98,6 +98,7 @@ export function oneCall(given: Given = {}) {
     upkeep: { leases, inDoubt, pendingCloses, pendingWindowMoves },
     endpoints: new Map([['work', endpoint]]),
     facilitator: { supported: () => undefined },
+    chain: { hasLanded: async () => false },
     subscriptions: memorySubscriptions({ clock }),
     rateLimit: memoryCounters({ clock, max: 100 }),
     credit: memoryCounters({ clock, max: 100 }),

@@ -1,6 +1,6 @@
 /** What is checked of every reply, when it is heard. */
 
-import { decodeAnswerHeader, type Ledger } from '../../../src/parts.js'
+import { decodeAnswerHeader, type Ledger, type ReadPayment } from '../../../src/parts.js'
 import type { Conditions } from '../conditions.js'
 import { EPOCH_MS } from '../kernel/process.js'
 import { sellsBalance, takesBalance, termsAfter } from '../world/agents.js'
@@ -20,7 +20,7 @@ export function checkReply(world: World, asking: Asking, reply: WireReply): void
     return void checkOnBalance(world, asking, reply)
   if (reply.status >= 200 && reply.status < 400) checkAnswer(truth, ledger, asking, reply)
   checkOwner(world, asking, reply)
-  if (reply.status === 402) checkQuote(truth, ledger, asking)
+  if (reply.status === 402) checkQuote(world, asking)
   if (reply.status === 402) checkWindow(world, asking)
   if (asking.window !== undefined) checkCount(world, asking.window)
   if (reply.status >= 500) checkFailure(truth, asking, reply)
@@ -40,8 +40,8 @@ function learnWindow({ truth, ledger }: World, { act, endpoint }: Asking, reply:
 
 /** Its answer is the key; what else it says is checked as of any other. */
 function checkPurchase(world: World, asking: Asking, reply: WireReply): void {
-  const { truth, ledger } = world
-  if (reply.status === 402) checkQuote(truth, ledger, asking)
+  const { truth } = world
+  if (reply.status === 402) checkQuote(world, asking)
   if (reply.status >= 500) checkFailure(truth, asking, reply)
   if (reply.status >= 400) return
   checkOwner(world, asking, reply)
@@ -82,18 +82,30 @@ function checkAnswer(truth: Truth, ledger: Ledger, asking: Asking, reply: WireRe
     truth.violated('the-right-answer', `${act} paid ${payment.txId} and got ${txId}`)
   const first = truth.delivered.get(txId) ?? run.id
   truth.delivered.set(txId, first)
-  if (first !== run.id) truth.violated('one-answer-a-payment', `${txId} got runs ${first} and ${run.id}`)
+  if (first !== run.id && !truth.losses.payment(txId))
+    truth.violated('one-answer-a-payment', `${txId} got runs ${first} and ${run.id}`)
 }
 
-function checkQuote(truth: Truth, ledger: Ledger, { act, payment, endpoint, atMs }: Asking): void {
+function checkQuote(world: World, { act, payment, endpoint, atMs }: Asking): void {
+  const { truth, ledger } = world
   const landed = payment && ledger.landed(payment.txId)
   if (!landed || truth.byPayer.has(payment.txId)) return
   const settled = truth.settles.find(({ txId }) => txId === payment.txId)
   const run = truth.handlerRuns.find(each => each.txId === payment.txId && each.endpoint === endpoint)
   // One that was sent to be settled before this request began, by this endpoint, and landed at once or later.
   if (!settled || !run || settled.atMs > atMs || landed.landedAt * 1_000 > EPOCH_MS + atMs) return
+  if (truth.losses.payment(payment.txId) && !knowsByChain(world, payment)) return
   truth.violated('not-quoted-again', `${act} was quoted again for ${payment.txId}, which had landed`)
 }
+
+/** The chain is asked about a payment that the store has forgotten, where its payer signed it; and a node may not know. */
+function knowsByChain({ conditions, ledger }: World, { firstValid, proven }: ReadPayment): boolean {
+  const troubles = [...Object.values(conditions.links.node), ...Object.values(conditions.node)]
+  return proven() && troubles.every(often => often === 0) && ledger.rounds.current() - firstValid < NODE_KEEPS
+}
+
+/** Its blocks, in rounds. This seller has no indexer, so what it is asked later it cannot know: docs/storage.md. */
+export const NODE_KEEPS = 1_000n
 
 /** How long a request may take to arrive. */
 const ARRIVAL_MS = 120_000
@@ -108,6 +120,7 @@ function checkWindow(world: World, asking: Asking): void {
   const { act, window, endpoint, atMs } = asking
   const sold = window === undefined ? undefined : truth.windows.get(window)
   if (!sold || endpoint !== sold.endpoint || !isWindowOpen(world, sold, atMs)) return
+  if (truth.losses.window(window!)) return
   if (mayBeUsedUp(truth, conditions, window!, asking)) return
   truth.violated('windows-hold', `${act} was quoted in a window that it had paid for with ${sold.txId}`)
 }

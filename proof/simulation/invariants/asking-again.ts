@@ -9,7 +9,7 @@ import { originOf, sellsBalance, type Work } from '../world/agents.js'
 import type { Asking, Truth } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
-import { isWindowOpen, mayBeUsedUp } from './answers.js'
+import { isWindowOpen, mayBeUsedUp, NODE_KEEPS } from './answers.js'
 
 /** Whether a key has fewer characters than a secret. */
 export const isGuessable = (key: string | undefined) =>
@@ -65,7 +65,7 @@ async function windowsUsed(world: World, auditor: Buyer): Promise<void> {
   const { truth, timeline, conditions } = world
   for (const [window, sold] of truth.windows) {
     // Asking again can take hours, where a limit is waited out.
-    if (!isWindowOpen(world, sold, timeline.nowMs)) continue
+    if (!isWindowOpen(world, sold, timeline.nowMs) || truth.losses.window(window)) continue
     if (mayBeUsedUp(truth, conditions, window, { atMs: timeline.nowMs })) continue
     const work = { act: 'auditor', does: 'return' } as const
     const headers = { 'x-svc-subscription': window }
@@ -126,9 +126,6 @@ function nameOf(buyers: number, payer: string): string | undefined {
   return names.find(each => keyOf(each).address === payer)
 }
 
-/** Its blocks, in rounds. This seller has no indexer, so what it is asked later it cannot know: docs/storage.md. */
-const NODE_KEEPS = 1_000n
-
 function isTooOld({ ledger }: World, { payment }: Asking): boolean {
   return ledger.rounds.current() - payment!.firstValid >= NODE_KEEPS
 }
@@ -172,7 +169,7 @@ function checkAgain(world: World, asking: Asking, reply: WireReply): void {
   const code = codeIn(reply)
   // A redirect of the handler's is an answer, too.
   const isReplayed = reply.status < 400 || code === 'answer_not_kept'
-  if (isReplayed || !ledger.landed(txId) || truth.byPayer.has(txId)) return
+  if (isReplayed || !ledger.landed(txId) || truth.byPayer.has(txId) || truth.losses.payment(txId)) return
   const { act: asked, tale } = JSON.parse(asking.body) as Work
   const isOurs =
     truth.handlerRuns.some(run => run.txId === txId && run.endpoint === endpoint && run.act === asked) ||

@@ -50,9 +50,11 @@ export function toldNotCharged({ truth, ledger }: Pick<World, 'truth' | 'ledger'
  */
 function isBroughtAgain(truth: Truth, { id, path }: EndedCall, { txId, appliedMs = 0 }: Recorded): boolean {
   const isUnheard = path.at(-1) === 'recording.storeDown' && appliedMs <= truth.endedMs.get(id)!
+  // Its release may have been forgotten.
+  const isKept = isUnheard || truth.losses.call(id)
   const takers = truth.holds.filter(hold => hold.txId === txId && hold.call !== id && hold.atMs >= appliedMs)
   const first = takers[0]
-  if (!isUnheard || !first) return false
+  if (!isKept || !first) return false
   if (truth.settlesSent.some(sent => sent.txId === txId && sent.atMs < first.atMs)) return false
   return takers.some(({ call }) => {
     const ended = truth.calls.find(each => each.id === call)
@@ -73,7 +75,7 @@ function keysChargedOnce({ truth, conditions, ledger }: World): void {
     charged.set(name, (charged.get(name) ?? new Set()).add(payment.txId))
   }
   for (const [name, txIds] of charged) {
-    if (txIds.size < 2) continue
+    if (txIds.size < 2 || [...txIds].some(txId => truth.losses.payment(txId))) continue
     // The specification's row: in release mode an answer that was seen to be lost frees its key.
     const lost = truth.askings.some(({ isLost, payment }) => isLost && payment && txIds.has(payment.txId))
     if (mode === 'release' && lost) continue
@@ -111,7 +113,8 @@ function unpaidRuns({ truth, conditions, ledger }: World): void {
   )
   for (const payer of unreported.values()) earned(payer)
   for (const [payer, runs] of unpaid) {
-    const credit = CREDIT_START + (paid.get(payer) ?? 0)
+    // A store that has forgotten runs gives their credit once more.
+    const credit = (CREDIT_START + (paid.get(payer) ?? 0)) * (1 + truth.losses.count)
     if (runs > credit)
       truth.violated('unpaid-runs-bounded', `${payer} had ${runs} unpaid runs under a credit of ${credit}`)
   }

@@ -93,7 +93,7 @@ function noteCharge({ truth, conditions }: World, asking: Asking, run: Run, char
     truth.violated('counted-once', `${name}: run ${run.id} cost ${before}, and then ${charged}`)
   costs.set(run.id, charged)
   const kept = [...costs.keys()].filter(id => run.atMs - truth.handlerRuns[id - 1]!.atMs < keptMs(conditions))
-  if (kept.length > 1)
+  if (kept.length > 1 && !truth.losses.balance(asking.balance!))
     truth.violated('counted-once', `${name} was counted for the runs ${kept.join(' and ')}`)
 }
 
@@ -133,6 +133,7 @@ function checkRefusal(world: World, asking: Asking): void {
   const { act, balance, endpoint, body, maxCharge, atMs } = asking
   const sold = truth.balances.get(balance!)
   if (!sold || originOf(sold.endpoint) !== originOf(endpoint) || !isBalanceOpen(world, sold, atMs)) return
+  if (truth.losses.balance(balance!)) return
   const most = (at: EndpointName, work: Work) => pricesOf(at, work, conditions).most
   const price = most(endpoint, JSON.parse(body || '{}'))
   if (maxCharge !== undefined && price > BigInt(maxCharge)) return

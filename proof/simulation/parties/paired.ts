@@ -37,6 +37,8 @@ export async function paired(stage: Stage): Promise<void> {
   if (!isDeployedFirst) await deploy()
   if (features.stop === 'drain') world.seller.drain(dice.between(0, world.conditions.replicas - 1))
   if (features.stop === 'death') world.seller.kill(dice.between(0, world.conditions.replicas - 1))
+  // Of a balance, while it is used.
+  if (features.sold !== 'balance') world.seller.forget(world.fate.dice(`${act}.forgets`))
   await sleep(buyer.process.clock, dice.between(1_000, 40_000))
   const origin = originOf(endpoint)
   const second = await askedAgain(stage, features, call, payment, origin)
@@ -55,7 +57,7 @@ export async function paired(stage: Stage): Promise<void> {
     if (!isMet) return
   } else if (!isSold(stage, features, payment, first)) return
   const isSoldAgain = second !== undefined && headerOf(second, 'x-svc-balance-key') !== undefined
-  const isWhole = isSoldAgain || isWanted(stage, second) || isOver(first, second)
+  const isWhole = isSoldAgain || isWanted(stage, second) || isOver(features, first, second)
   world.met.push(...pairsAmong(features, isWhole ? FACTORS : FACTORS.filter(factor => !LATER.has(factor))))
 }
 
@@ -63,7 +65,7 @@ export async function paired(stage: Stage): Promise<void> {
 const SISTERS = ['feed', 'sister/feed'] as const
 
 /** What happens after the answer. */
-const LATER: ReadonlySet<Factor> = new Set(['proof', 'stop', 'deploy'])
+const LATER: ReadonlySet<Factor> = new Set(['proof', 'stop', 'deploy', 'forgets'])
 
 /** A call on the balance that the row bought, while its process is stopped; the call once more; and the key at another agent. */
 async function onBalance(
@@ -93,6 +95,7 @@ async function onBalance(
     if (stop === 'death') world.seller.kill(place)
   }
   const [first] = await Promise.all([asked(stage, features, call), stopped()])
+  world.seller.forget(world.fate.dice(`${act}.forgets`))
   const second = await asked(stage, features, call)
   // With a key that counts, whatever the row's is.
   await asked(stage, features, { ...call, key: `random-key-on-balance-of-${act}-of-32` })
@@ -197,9 +200,11 @@ const WANTED: ReadonlySet<string | undefined> = new Set([
   'idempotency_key_required',
 ])
 
-/** A task that failed is over: whoever asks for it again hears that there is no such task. */
-function isOver(first: WireReply | undefined, again: WireReply | undefined): boolean {
-  return first?.body.includes('"payment-failed"') === true && again?.body.includes('"code":-32001') === true
+/** A task that failed is over, and so is one that was forgotten: whoever asks for it again hears that there is no such task. */
+function isOver({ forgets }: Features, first: WireReply | undefined, again: WireReply | undefined): boolean {
+  const isUnknown = again?.body.includes('"code":-32001') === true
+  const mayBeLost = forgets === 'latest' || forgets === 'everything'
+  return isUnknown && (mayBeLost || first?.body.includes('"payment-failed"') === true)
 }
 
 /** What this facilitator says of an account that another key signs for. */

@@ -80,7 +80,9 @@ const junkBesideWindow: Act = async stage => {
   const first = runOf(stage, await askedFor(stage, requestAt('http', { ...used, payment: undefined })))
   for (const payment of junk) {
     const run = runOf(stage, await askedFor(stage, requestAt('http', { ...used, payment })))
-    if (first && run && first !== run && promisedMode(world.conditions) === 'replay')
+    // What a store forgot of a window's calls runs again, and is given away.
+    const isGivenAway = world.truth.losses.count > 0
+    if (first && run && first !== run && promisedMode(world.conditions) === 'replay' && !isGivenAway)
       world.truth.violated('the-right-answer', `${act} got runs ${first.id} and ${run.id} under one key`)
   }
 }
@@ -121,7 +123,9 @@ const taskOfAnother: Act = async stage => {
   const paid = [await pay('work'), await pay('work')]
   world.checkLater(() => {
     const landed = paid.filter(each => each && world.ledger.landed(each.txId) && !isTaken(stage, each.txId))
-    if (landed.length > 1) world.truth.violated('paid-once-a-task', `${act} paid task ${task} twice`)
+    const isForgotten = landed.some(each => world.truth.losses.payment(each!.txId))
+    if (landed.length > 1 && !isForgotten)
+      world.truth.violated('paid-once-a-task', `${act} paid task ${task} twice`)
   })
 }
 

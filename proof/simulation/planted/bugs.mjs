@@ -200,9 +200,9 @@ export const ONCE_THERE = [
     edits: [
       {
         file: 'src/app/charge/payer-proof.ts',
-        find: '  const refusal = refusalOf(deps, call, proof.value)\n',
+        find: '  call.payment.isProven = refusal === undefined\n  return refusal && problemOf(refusal)',
         replace:
-          "  const found = refusalOf(deps, call, proof.value)\n  const refusal = found === 'invalid_siwx_request' ? undefined : found\n",
+          "  const told = refusal === 'invalid_siwx_request' ? undefined : refusal\n  call.payment.isProven = told === undefined\n  return told && problemOf(told)",
       },
     ],
   },
@@ -673,8 +673,6 @@ export const MADE_UP = [
 const UNITS = 'src/domain/charge-store/units.ts'
 const CLOSING = 'src/domain/charge-store/transition.ts'
 
-const GATE = 'src/app/server/create-gate.ts'
-
 /** Of balances and gates. @type {readonly Bug[]} */
 export const ON_BALANCES = [
   {
@@ -790,7 +788,7 @@ export const ON_BALANCES = [
     meets: 'gates × failures',
     edits: [
       {
-        file: GATE,
+        file: 'src/app/server/gate.ts',
         find: ': bytes, ...head })',
         replace: ': bytes, ...head, status: 200 })',
       },
@@ -802,10 +800,9 @@ export const ON_BALANCES = [
     meets: 'gates × failures',
     edits: [
       {
-        file: GATE,
-        find: "            ctx.app.emit('error', cause, ctx)\n            throw cause",
-        replace:
-          "            ctx.app.emit('error', cause, ctx)\n            ctx.status = 200\n            ctx.body = ''",
+        file: 'src/adapters/http/held-response.ts',
+        find: "        ctx.app.emit('error', cause, ctx)\n        throw cause",
+        replace: "        ctx.app.emit('error', cause, ctx)\n        ctx.status = 200\n        ctx.body = ''",
       },
     ],
   },

@@ -14,7 +14,7 @@ import {
   settingsOf,
   sleep,
 } from '../../../src/parts.js'
-import { seededRandom } from '../kernel/dice.js'
+import { type Dice, seededRandom } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from './accounts.js'
@@ -23,7 +23,7 @@ import { skewOf } from './clocks.js'
 import { fetched } from './fetch-wire.js'
 import { gatedAgent, gatedFetch, gatedKoa, type Parts } from './gates.js'
 import { mountedIn, prefixOf } from './mounts.js'
-import { ownStores, type StoresFor, sharedStores } from './stores.js'
+import { ownStores, type SellerStores, sharedStores } from './stores.js'
 import { type HangUp, received, type WireReply, type WireRequest } from './wire.js'
 import type { World } from './world.js'
 
@@ -52,7 +52,7 @@ interface Replica {
 export class Seller {
   readonly payTo = keyOf('seller').address
   readonly #world: World
-  readonly #storesFor: StoresFor
+  readonly #stores: SellerStores
   readonly #replicas: (Replica | undefined)[] = []
   #starts = 0
   /** Whether processes that start from now on run the other version. */
@@ -60,7 +60,7 @@ export class Seller {
 
   constructor(world: World) {
     this.#world = world
-    this.#storesFor = world.conditions.store === 'memory' ? ownStores(world) : sharedStores(world)
+    this.#stores = world.conditions.store === 'memory' ? ownStores(world) : sharedStores(world)
     for (let place = 0; place < world.conditions.replicas; place++) this.#start(place)
   }
 
@@ -108,6 +108,15 @@ export class Seller {
     this.#replicas[place]?.process.die()
   }
 
+  /** The store forgets; one that is in a process's memory ends with the process. */
+  forget(dice: Dice): void {
+    const { store, forgets } = this.#world.conditions
+    if (forgets === 'nothing') return
+    this.#world.trace(`the store forgets: ${forgets}`)
+    this.#stores.forget(dice)
+    if (store === 'memory') this.kill(0)
+  }
+
   /** As a deployment does: told to stop, killed when it has ended, and started again. */
   drain(place: number): void {
     const replica = this.#replicas[place]
@@ -139,7 +148,7 @@ export class Seller {
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
     const terms = termsAfter(conditions, this.#isNew)
-    const stores = this.#storesFor(process)
+    const stores = this.#stores.of(process)
     const options = optionsOf(world, stores, this.#isNew)
     const clientAddress = (request: Request) => request.headers.get('x-address') ?? undefined
     const hostOf = (of: '' | 'sister/'): Host => {

@@ -11,9 +11,11 @@ import {
   serverTime,
   withTimeout,
 } from '../../../src/parts.js'
+import type { Dice } from '../kernel/dice.js'
 import { type LinkFaults, NO_FAULTS } from '../kernel/network.js'
-import { Process } from '../kernel/process.js'
+import { EPOCH_MS, Process } from '../kernel/process.js'
 import { redisModel } from '../stores/redis-model.js'
+import { Replication } from '../stores/replication.js'
 import { sharedWindows } from '../stores/shared-windows.js'
 import type { World } from './world.js'
 
@@ -23,25 +25,45 @@ const ANSWERS_KEPT_MAX = 60
 const ACCOUNTS_MAX = 100
 const COMMAND_TIMEOUT_MS = 2_000
 const REPLICAS_MAX = 3
+/** A replica is so far behind, mostly; and at the most, where the network was split and the old primary accepted writes. */
+const BEHIND_MS = 20
+const BEHIND_MAX_MS = 10_000
+/** Half of the time limit, as the adapter's. */
+const WAIT_MAX_MS = COMMAND_TIMEOUT_MS / 2
+/** Until another Redis answers. */
+const DOWN_MIN_MS = 100
+const DOWN_MAX_MS = 15_000
 
-export type StoresFor = (from: Process) => Stores
+export interface SellerStores {
+  readonly of: (from: Process) => Stores
+  /** Forgets what the conditions say. */
+  forget(dice: Dice): void
+}
 
-/** Dies with its process. */
-export function ownStores(world: World): StoresFor {
+/** What one process keeps in its memory. */
+export function ownStores({ truth, timeline }: World): SellerStores {
   // A seller in memory that deploys in its own process hands its stores to the next version.
   let kept: Stores | undefined
-  return from =>
-    (kept ??= {
-      charges: world.truth.watching(memoryChargeStore({ clock: from.clock, max: ANSWERS_KEPT_MAX }), from),
-      credit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
-      rateLimit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
-      subscriptions: memorySubscriptions({ clock: from.clock }),
-      tasks: memoryTasks({ clock: from.clock }),
-    })
+  return {
+    of: from =>
+      (kept ??= {
+        charges: truth.watching(memoryChargeStore({ clock: from.clock, max: ANSWERS_KEPT_MAX }), from),
+        credit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
+        rateLimit: memoryCounters({ clock: from.clock, max: ACCOUNTS_MAX }),
+        subscriptions: memorySubscriptions({ clock: from.clock }),
+        tasks: memoryTasks({ clock: from.clock }),
+      }),
+    forget() {
+      kept = undefined
+      truth.losses.all(timeline.nowMs)
+    },
+  }
 }
 
 /** Where a store counts what a call on a balance cost. */
-export const COUNTING = 'svcCount'
+const COUNTING = 'svcCount'
+/** Where it records what a call came to, before its payment settles. */
+const RECORDING = 'svcRecord'
 
 /** How soon after a move was given up its process is gone: before it can take anything back. */
 const GONE_AFTER_MS = 100
@@ -51,7 +73,7 @@ const LOST: LinkFaults = { ...NO_FAULTS, lost: 1 }
 
 /** A record that arrives late, of a process that tells its caller so and dies at once. */
 function recordFaults({ fate, timeline, conditions }: World, from: Process, place: string) {
-  if (!place.endsWith('svcRecord')) return undefined
+  if (!place.endsWith(RECORDING)) return undefined
   const name = fate.numbered(`${place}.late`)
   if (!fate.strike(name, conditions.lateRecord, timeline.nowMs)) return undefined
   timeline.after(COMMAND_TIMEOUT_MS + GONE_AFTER_MS, () => from.die())
@@ -72,107 +94,183 @@ function countFaults(world: World, from: Process, place: string) {
   return wanted ? LOST : LATE
 }
 
-/** One Redis: the real adapter over the model of its scripts; the rest in memory there. */
-export function sharedStores(world: World): StoresFor {
-  const redis = new Process('redis', world.timeline, { nowMs: 0, upMs: 0 })
-  const { clock } = redis
-  const model = redisModel({ nowMs: clock.now })
-  const credit = memoryCounters({ clock, max: ACCOUNTS_MAX })
-  const rateLimit = memoryCounters({ clock, max: ACCOUNTS_MAX })
-  const windows = sharedWindows(clock.now)
-  const tasks = memoryTasks({ clock })
-  const own = memoryChargeStore({ clock, max: ANSWERS_KEPT_MAX * REPLICAS_MAX })
-  return from => {
-    const ask = <T>(what: string, serve: () => T | Promise<T>): Promise<T> => {
-      const { network, conditions } = world
+/** What one Redis has: the model of its scripts, and the rest in memory there. Or a store of the seller's own. */
+function redisOf(nowMs: () => number) {
+  const clock = { now: () => EPOCH_MS + nowMs(), monotonic: nowMs }
+  return {
+    model: redisModel({ nowMs: clock.now }),
+    credit: memoryCounters({ clock, max: ACCOUNTS_MAX }),
+    rateLimit: memoryCounters({ clock, max: ACCOUNTS_MAX }),
+    windows: sharedWindows(clock.now),
+    tasks: memoryTasks({ clock }),
+    own: memoryChargeStore({ clock, max: ANSWERS_KEPT_MAX * REPLICAS_MAX }),
+  }
+}
+
+type Shared = ReturnType<typeof redisOf>
+
+/** A move in the shared store. */
+interface Move<Result> {
+  /** Names its place, with the process that asks. */
+  readonly what: string
+  /** Whom it is about. */
+  readonly names?: readonly string[]
+  readonly on: (stores: Shared) => Result | Promise<Result>
+  /** What it does nothing after: what the port asks of every store. */
+  readonly untilMs?: number
+  /** It is answered when a replica has it, where the seller waits for that. */
+  readonly isWaited?: boolean
+}
+
+type Ask = <Result>(move: Move<Result>) => Promise<Result>
+
+/** One Redis, or a replica that has taken over: the real adapter over the model of its scripts. */
+export function sharedStores(world: World): SellerStores {
+  const { timeline, fate, truth, network } = world
+  const { store, forgets } = world.conditions
+  const held = new Replication(redisOf, () => timeline.nowMs)
+  const waiting = new Set<() => void>()
+  let server = new Process('redis', timeline)
+
+  /** Rejects where too few replicas have it in time. What was written is written all the same. */
+  function confirmed<Result>(on: Process, place: string, done: Result | Promise<Result>) {
+    const { length } = held
+    const name = fate.numbered(`${place}.wait`)
+    const isBehind = fate.strike(name, world.conditions.losses, timeline.nowMs) !== undefined
+    return new Promise<Result>((resolve, reject) => {
+      on.clock.after(isBehind ? WAIT_MAX_MS : fate.fractionOf(name) * BEHIND_MS, () => {
+        if (isBehind) return reject(new Error('0 of 1 replicas confirmed a write'))
+        held.confirm(length)
+        resolve(done)
+      })
+    })
+  }
+
+  const recordedBy = (call: string, verdict: unknown) => {
+    if (String(verdict) === 'recorded') truth.recordApplied(call)
+  }
+
+  function askedBy(from: Process): Ask {
+    return ({ what, names = [], on, untilMs = Number.POSITIVE_INFINITY, isWaited = false }) => {
       const place = `${from.name}>redis.${what}`
       world.point(from, place)
       const struck = recordFaults(world, from, place) ?? countFaults(world, from, place)
-      const asked = network.ask(from, redis, place, struck ?? conditions.links.store, serve)
-      return withTimeout(from.clock, COMMAND_TIMEOUT_MS, asked).finally(() => world.point(from, `${place}<`))
+      const asked = server
+      const serve = () => {
+        if (timeline.nowMs > untilMs) throw new Error('too late')
+        const done = held.write(names, on)
+        // Whether or not its answer arrives.
+        if (what === RECORDING) Promise.resolve(done).then(verdict => recordedBy(names[0]!, verdict))
+        return isWaited && forgets === 'waited' ? confirmed(asked, place, done) : done
+      }
+      const reply = network.ask(from, asked, place, struck ?? world.conditions.links.store, serve)
+      return withTimeout(from.clock, COMMAND_TIMEOUT_MS, reply).finally(() => world.point(from, `${place}<`))
     }
-    const connection: ChargeConnection = {
-      commandTimeoutMs: COMMAND_TIMEOUT_MS,
-      send: command => ask('send', () => model.send(command)),
-      script: (name, lua) => {
-        const run = model.script(name, lua)
-        return (keys, args) =>
-          ask(isCount(name, args) ? COUNTING : name, async () => {
-            const reply = await run(keys, args)
-            if (String(reply) === 'recorded') world.truth.recordApplied(String(args[1]))
-            return reply
-          })
-      },
-      onUp: () => {},
-    }
-    const charges =
-      world.conditions.store === 'own'
-        ? remote(recorded(world, own), (what, serve) => ask(what, inTime(world, serve)))
-        : redisChargeStore(connection, 'svc:', serverTime(connection, from.clock.monotonic))
+  }
+
+  function redisBy(from: Process, ask: Ask, isWaited: boolean): ChargeConnection {
     return {
-      charges: world.truth.watching(charges, from),
-      credit: {
-        take: (payer, terms) => ask('take', () => credit.take(payer, terms)),
-        peek: (payer, terms) => ask('take', () => credit.peek(payer, terms)),
-        giveBack: (payer, runs, terms) => ask('give', () => credit.giveBack(payer, runs, terms)),
+      commandTimeoutMs: COMMAND_TIMEOUT_MS,
+      send: command => ask({ what: 'send', on: ({ model }) => model.send(command) }),
+      script: (name, lua) => (keys, args) => {
+        const token = String(args[1])
+        return ask({
+          what: isCount(name, args) ? COUNTING : name,
+          names: [token, ...keys.flatMap(key => /(?<=payment:)\w+$/.exec(String(key)) ?? [])],
+          on: ({ model }) => model.script(name, lua)(keys, args),
+          isWaited,
+        })
       },
-      rateLimit: {
-        take: (key, terms) => ask('limit', () => rateLimit.take(key, terms)),
-        peek: (key, terms) => ask('peek', () => rateLimit.peek(key, terms)),
-        giveBack: (key, count, terms) => ask('giveBack', () => rateLimit.giveBack(key, count, terms)),
-      },
-      subscriptions: {
-        get: id => ask('window', () => windows.get(id)),
-        putIfAbsent: (id, record) => ask('sell', () => windows.putIfAbsent(id, record)),
-        sweep: nowMs => ask('sweep', () => windows.sweep(nowMs)),
-        delete: id => ask('unsell', () => windows.delete!(id)),
-        take: (id, move) => ask('takeCall', () => windows.take(id, move)),
-        use: (id, token) => ask('useCall', () => windows.use(id, token)),
-        giveBack: (id, token) => ask('giveBackCall', () => windows.giveBack(id, token)),
-        now: () => ask('now', () => clock.now()),
-      },
-      tasks: remote(tasks, ask),
+      onUp: listener => waiting.add(() => from.deliver(listener)),
     }
+  }
+
+  const chargesBy = (from: Process, ask: Ask): ChargeStore => {
+    if (store === 'own') return remote(world, ask, ({ own }) => own, held.stores.own)
+    const connection = redisBy(from, ask, false)
+    const time = serverTime(connection, from.clock.monotonic)
+    return redisChargeStore(connection, 'svc:', time, redisBy(from, ask, true))
+  }
+
+  return {
+    of(from) {
+      const ask = askedBy(from)
+      return {
+        charges: truth.watching(chargesBy(from, ask), from),
+        credit: {
+          take: (payer, terms) => ask({ what: 'take', on: ({ credit }) => credit.take(payer, terms) }),
+          peek: (payer, terms) => ask({ what: 'take', on: ({ credit }) => credit.peek(payer, terms) }),
+          giveBack: (payer, runs, terms) =>
+            ask({ what: 'give', on: ({ credit }) => credit.giveBack(payer, runs, terms) }),
+        },
+        rateLimit: {
+          take: (key, terms) => ask({ what: 'limit', on: ({ rateLimit }) => rateLimit.take(key, terms) }),
+          peek: (key, terms) => ask({ what: 'peek', on: ({ rateLimit }) => rateLimit.peek(key, terms) }),
+          giveBack: (key, count, terms) =>
+            ask({ what: 'giveBack', on: ({ rateLimit }) => rateLimit.giveBack(key, count, terms) }),
+        },
+        subscriptions: {
+          get: id => ask({ what: 'window', on: ({ windows }) => windows.get(id) }),
+          putIfAbsent: (id, record) =>
+            ask({ what: 'sell', on: ({ windows }) => windows.putIfAbsent(id, record), isWaited: true }),
+          sweep: nowMs => ask({ what: 'sweep', on: ({ windows }) => windows.sweep(nowMs) }),
+          delete: id => ask({ what: 'unsell', on: ({ windows }) => windows.delete!(id) }),
+          take: (id, move) => ask({ what: 'takeCall', on: ({ windows }) => windows.take(id, move) }),
+          use: (id, token) => ask({ what: 'useCall', on: ({ windows }) => windows.use(id, token) }),
+          giveBack: (id, token) =>
+            ask({ what: 'giveBackCall', on: ({ windows }) => windows.giveBack(id, token) }),
+          now: () => ask({ what: 'now', on: () => EPOCH_MS + timeline.nowMs }),
+        },
+        tasks: remote(world, ask, ({ tasks }) => tasks, held.stores.tasks),
+      }
+    },
+    forget(dice) {
+      if (!server.isAlive) return
+      const { nowMs } = timeline
+      server.die()
+      if (forgets === 'everything') {
+        held.forgetAll()
+        truth.losses.all(nowMs)
+      } else {
+        const lost = held.failOver(nowMs - dice.span(1, BEHIND_MAX_MS))
+        truth.losses.latest(nowMs, lost, forgets === 'waited')
+      }
+      timeline.after(dice.span(DOWN_MIN_MS, DOWN_MAX_MS), () => {
+        server = new Process('redis', timeline)
+        for (const tell of waiting) tell()
+      })
+    },
   }
 }
 
 /** Each of its functions, asked over the network. */
-function remote<T extends object>(
-  store: T,
-  ask: (what: string, serve: () => unknown) => Promise<unknown>,
-): T {
-  const functions = Object.entries(store).filter(([, each]) => typeof each === 'function')
+function remote<T extends object>({ timeline }: World, ask: Ask, pick: (stores: Shared) => T, shape: T): T {
+  const functions = Object.entries(shape).filter(([, each]) => typeof each === 'function')
   return Object.fromEntries(
-    functions.map(([name, move]) => [
+    functions.map(([name]) => [
       name,
-      (...given: unknown[]) => ask(OWN_PLACES[name] ?? name, () => move.apply(store, given)),
+      (...given: unknown[]) =>
+        ask({
+          what: OWN_PLACES[name] ?? name,
+          names: given.flat().flatMap(namesIn),
+          on: stores => (pick(stores) as Record<string, (...given: unknown[]) => unknown>)[name]!(...given),
+          untilMs: timeline.nowMs + COMMAND_TIMEOUT_MS,
+          isWaited: name === 'take',
+        }),
     ]),
   ) as T
 }
 
 /** Faults that belong to a record strike it in every store. */
-const OWN_PLACES: Readonly<Record<string, string>> = { record: 'svcRecord', count: COUNTING }
+const OWN_PLACES: Readonly<Record<string, string>> = { record: RECORDING, count: COUNTING }
+
+/** What a move names: its call and the payment. */
+function namesIn(move: unknown): string[] {
+  const { token, payment, txId } = (move ?? {}) as Record<string, unknown>
+  return [token, payment, txId].filter(name => typeof name === 'string')
+}
 
 /** A close that takes from a balance. Its arguments are letters, a token, how, how long, what. */
 function isCount(name: string, args: readonly unknown[]): boolean {
   return name === 'svcClose' && args[4] !== ''
-}
-
-/** A move that arrives after its caller has given it up does nothing: what the port asks of every store. */
-function inTime<T>({ timeline }: World, serve: () => T): () => T {
-  const untilMs = timeline.nowMs + COMMAND_TIMEOUT_MS
-  return () => {
-    if (timeline.nowMs > untilMs) throw new Error('too late')
-    return serve()
-  }
-}
-
-/** Says when the store has made a record, whether or not its answer arrives. */
-function recorded({ truth }: World, store: ChargeStore): ChargeStore {
-  const record: ChargeStore['record'] = async move => {
-    const verdict = await store.record(move)
-    if (verdict === 'recorded') truth.recordApplied(move.token)
-    return verdict
-  }
-  return { ...store, record }
 }

@@ -2,6 +2,7 @@
 
 import type { ChargeStore, EndedCall, HandlerContext, Runs } from '../../../src/index.js'
 import { algorandPaymentReader, type ReadPayment } from '../../../src/parts.js'
+import { Losses } from '../invariants/forgotten.js'
 import type { Invariant } from '../invariants/names.js'
 import type { Process } from '../kernel/process.js'
 import { type EndpointName, sellsBalance, type Work } from './agents.js'
@@ -139,6 +140,7 @@ export class Truth {
   readonly byPayer = new Set<string>()
   /** Payments that a hostile seller called spent. */
   readonly calledSpent = new Set<string>()
+  readonly losses = new Losses(this)
   deaths = 0
   readonly #reader = algorandPaymentReader()
   readonly #read = new Map<string, ReadPayment | undefined>()

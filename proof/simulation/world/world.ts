@@ -40,6 +40,8 @@ const AMBUSH_MIN_MS = 16_000
 const AMBUSH_MAX_MS = 40_000
 const HANG_UP_MIN_MS = 5
 const HANG_UP_MAX_MS = 40_000
+/** A store forgets so soon after a question to settle, at the most. */
+const FORGETS_WITHIN_MS = 20_000
 /** Within so long a question has left. */
 const SENT_MS = 1
 /** How long anybody waits for an answer. */
@@ -158,6 +160,8 @@ export class World {
     const ambushed =
       (isSettling || isCounting) && fate.strike(`${name}.ambush`, this.conditions.ambush, timeline.nowMs)
     if (ambushed) return void this.#ambush(process, ambushed)
+    const forgets = isSettling && fate.strike(`${name}.forgets`, this.conditions.losses, timeline.nowMs)
+    if (forgets) timeline.after(forgets.span(SENT_MS, FORGETS_WITHIN_MS), () => this.seller.forget(forgets))
     if (isSettling && this.isWanted('settle')) return void timeline.after(SENT_MS, () => process.die())
     if (fate.strike(`${name}.death`, death * weight, timeline.nowMs)) return void process.die()
     const still = fate.strike(`${name}.still`, standstill * weight, timeline.nowMs)

@@ -9,6 +9,7 @@ import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
 import { meetsTerms } from '../owners.js'
 import { UNPAID } from '../payment-challenge.js'
 import { USED_UP } from '../windows.js'
+import { landedBefore, paysAnotherPrice } from './verify.js'
 
 /** Computes the terms and compares the payment with them, before the facilitator is asked. */
 export function price(deps: ChargeDeps, call: Call) {
@@ -42,7 +43,8 @@ function judged(deps: ChargeDeps, call: Call) {
   const mismatch = mismatchOf(deps, call)
   if (mismatch === undefined) return 'presented'
   call.end.refusal = mismatch
-  return 'mismatched'
+  if (!paysAnotherPrice(deps, call)) return 'mismatched'
+  return landedBefore(deps, call.payment.read!).then(landed => (landed ? 'presented' : 'mismatched'))
 }
 
 /** `undefined` where the seller's function gives none: the problem says so. */
@@ -111,15 +113,11 @@ export async function quotedPrice({ input, request, endpoint, balance }: Call): 
     // The specification answers every probe with a quote. The function's price for the real input is quoted later.
     const { inputSchema } = endpoint.def
     const sent = structuredClone(inputSchema === undefined ? example.value : example.sent)
-    const asked = inputSchema === undefined ? sent : await outputFor(endpoint, sent)
+    // The output of a library's schema may have members that cannot be copied: it is made anew for each probe.
+    const checked = inputSchema === undefined ? undefined : await endpoint.check?.(structuredClone(sent))
+    const asked = checked !== undefined && 'value' in checked ? checked.value : sent
     return await priceOf({ body: asked, headers, query: method === 'GET' ? sent : query, params })
   }
-}
-
-/** The output of a library's schema may have members that cannot be copied: it is made anew for each probe. */
-async function outputFor({ check }: EndpointEntry, input: unknown): Promise<unknown> {
-  const checked = await check?.(structuredClone(input))
-  return checked !== undefined && 'value' in checked ? checked.value : input
 }
 
 const acceptedExamples = new WeakMap<EndpointEntry, ReturnType<typeof acceptedExample>>()

@@ -1,6 +1,7 @@
 import type { ReadPayment } from '../../../ports/payment-reader.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
+import { meetsTerms, paysUs } from '../owners.js'
 import { countVerified } from './admit.js'
 
 /** Algorand produces a round about every 2.8 s. Counting 2.5 s for each makes the deadline rather too early than too late. */
@@ -14,6 +15,7 @@ const HANDLER_MIN_MS = 1_000
 const UNREACHABLE_RETRY_MS = 5_000
 
 export async function verify(deps: ChargeDeps, call: Call) {
+  if (paysAnotherPrice(deps, call)) return 'spent'
   const leftMs = lifetimeMs(call.payment.read && (await deps.chain.round()), call.payment.read)
   if (leftMs < HANDLER_MIN_MS) {
     if (await landedBefore(deps, call.payment.read!)) return 'spent'
@@ -41,8 +43,13 @@ export async function verify(deps: ChargeDeps, call: Call) {
   }
 }
 
+/** Pays us another price, as before a deploy. `price` lets it pass only if it has landed. */
+export function paysAnotherPrice(deps: ChargeDeps, { payment: { read }, terms }: Call): boolean {
+  return read !== undefined && paysUs(deps, read) && !meetsTerms(deps, read, terms.requirements!)
+}
+
 /** If the store lost its records, the payer must not pay again. The chain is asked only for a payer's own signature. */
-async function landedBefore(deps: ChargeDeps, read: ReadPayment): Promise<boolean> {
+export async function landedBefore(deps: ChargeDeps, read: ReadPayment): Promise<boolean> {
   return read.proven() && (await deps.chain.hasLanded(read.txId)) === true
 }
 

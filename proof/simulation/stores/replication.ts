@@ -1,0 +1,69 @@
+/**
+ * A store whose replica may take over before it has the last writes: what was written after some moment is forgotten, as after a failover
+ * of Redis; or the store begins empty. A replica makes the same moves at the same times, so its state is what these make of new stores.
+ */
+export interface Write {
+  readonly atMs: number
+  /** Whom it is about: a call, a payment, a window, the slot of a balance. */
+  readonly names: readonly string[]
+}
+
+interface Made<Stores> extends Write {
+  readonly move: (stores: Stores) => unknown
+}
+
+export class Replication<Stores> {
+  readonly #make: (nowMs: () => number) => Stores
+  readonly #nowMs: () => number
+  readonly #log: Made<Stores>[] = []
+  /** What the replica has, at the least. */
+  #confirmed = 0
+  /** While writes are made again: when they were made. */
+  #againMs: number | undefined
+  stores: Stores
+
+  constructor(make: (nowMs: () => number) => Stores, nowMs: () => number) {
+    this.#make = make
+    this.#nowMs = () => this.#againMs ?? nowMs()
+    this.stores = make(this.#nowMs)
+  }
+
+  write<Result>(names: readonly string[], move: (stores: Stores) => Result): Result {
+    this.#log.push({ atMs: this.#nowMs(), names, move })
+    return move(this.stores)
+  }
+
+  /** How many writes there are. */
+  get length(): number {
+    return this.#log.length
+  }
+
+  /** The replica has the first `length` writes. */
+  confirm(length: number): void {
+    this.#confirmed = Math.max(this.#confirmed, length)
+  }
+
+  /** The replica takes over, with the writes of before this moment and with those that it has confirmed. @returns the others */
+  failOver(sinceMs: number): readonly Write[] {
+    const first = this.#log.findIndex(({ atMs }) => atMs >= sinceMs)
+    return this.#cutAt(Math.max(this.#confirmed, first < 0 ? this.#log.length : first))
+  }
+
+  /** @returns all writes */
+  forgetAll(): readonly Write[] {
+    this.#confirmed = 0
+    return this.#cutAt(0)
+  }
+
+  #cutAt(length: number): readonly Write[] {
+    const lost = this.#log.splice(length)
+    this.#againMs = this.#log[0]?.atMs
+    this.stores = this.#make(this.#nowMs)
+    for (const { atMs, move } of this.#log) {
+      this.#againMs = atMs
+      move(this.stores)
+    }
+    this.#againMs = undefined
+    return lost
+  }
+}

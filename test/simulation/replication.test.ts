@@ -1,0 +1,94 @@
+/** A store of the simulation that forgets: what its replica has when it takes over, and what the invariants forgive because of it. */
+import { describe, expect, it } from 'vitest'
+import { Losses } from '../../proof/simulation/invariants/forgotten.js'
+import { Replication } from '../../proof/simulation/stores/replication.js'
+
+/** Three writes, at 10, 20 and 30. Each notes its time. */
+function written() {
+  let nowMs = 0
+  const held = new Replication(
+    clock => ({ notes: [] as string[], clock }),
+    () => nowMs,
+  )
+  const note = (name: string) =>
+    held.write([name], ({ notes, clock }) => void notes.push(`${name} at ${clock()}`))
+  for (const [at, name] of ['one', 'two', 'three'].entries()) {
+    nowMs = 10 * (at + 1)
+    note(name)
+  }
+  nowMs = 40
+  return { held, note }
+}
+
+describe('a replica that takes over', () => {
+  it('has what was written before the moment up to which it came, as of then', () => {
+    const { held } = written()
+    expect(held.failOver(20).flatMap(({ names }) => names)).toEqual(['two', 'three'])
+    expect(held.stores.notes).toEqual(['one at 10'])
+  })
+
+  it('has what it confirmed, however far it is behind, and all that came before', () => {
+    const { held } = written()
+    held.confirm(2)
+    expect(held.failOver(0).flatMap(({ names }) => names)).toEqual(['three'])
+    expect(held.stores.notes).toEqual(['one at 10', 'two at 20'])
+  })
+
+  it('lacks nothing where it is not behind, and goes on from there', () => {
+    const { held, note } = written()
+    expect(held.failOver(31)).toEqual([])
+    note('four')
+    expect(held.failOver(40).flatMap(({ names }) => names)).toEqual(['four'])
+    expect(held.stores.notes).toHaveLength(3)
+  })
+
+  it('has nothing where the store keeps nothing', () => {
+    const { held } = written()
+    held.confirm(3)
+    expect(held.forgetAll()).toHaveLength(3)
+    expect(held.stores.notes).toEqual([])
+  })
+})
+
+describe('a loss', () => {
+  const write = { atMs: 100_000, names: ['call', 'payment'] }
+  const truth = (atMs = 0) => ({
+    holds: [{ call: 'old', txId: 'old payment', from: 'seller0.1', atMs }],
+    records: [{ call: 'old', txId: 'old payment', atMs, stillMs: () => 0 }],
+    windows: new Map(),
+    balances: new Map(),
+    askings: [],
+  })
+
+  it('excuses the calls and the payments whose writes are gone, and no others', () => {
+    const losses = new Losses(truth())
+    losses.latest(110_000, [write], false)
+    expect([losses.call('call'), losses.payment('payment')]).toEqual([true, true])
+    expect([losses.call('old'), losses.payment('old payment')]).toEqual([false, false])
+  })
+
+  it('excuses a payment that was recorded while they were made', () => {
+    const losses = new Losses(truth(95_000))
+    losses.latest(110_000, [write], false)
+    expect(losses.payment('old payment')).toBe(true)
+  })
+
+  it('excuses no payment where the seller waits for replicas', () => {
+    const losses = new Losses(truth(95_000))
+    losses.latest(110_000, [write], true)
+    expect([losses.payment('payment'), losses.payment('old payment')]).toEqual([false, false])
+    expect(losses.call('call')).toBe(true)
+  })
+
+  it('of everything excuses what was there before it', () => {
+    const losses = new Losses(truth())
+    losses.all(10)
+    expect([losses.payment('old payment'), losses.payment('payment')]).toEqual([true, false])
+  })
+
+  it('of nothing is none', () => {
+    const losses = new Losses(truth())
+    losses.latest(110_000, [], false)
+    expect(losses.count).toBe(0)
+  })
+})

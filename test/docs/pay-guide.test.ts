@@ -63,7 +63,7 @@ const shown = [
   ['OpenAI’s client', "from 'openai'", completions, '/v1/chat', 'They sing.'],
   ['Anthropic’s client', 'anthropic-ai', messages, '/v1', 'They sing.'],
   ['axios', "from 'axios'", count, '', '200 { words: 3 }\n'],
-  ['a loop of tools', 'count_words', count, '', 'The tool says {"words":5}\nspent $0.01\n'],
+  ['a tool of a model', 'countWords', count, '', '{"words":5} spent $0.01\n'],
 ] as const
 
 it('they are all that the guide shows', () => {

@@ -457,6 +457,28 @@ describe('processes that share a ledger', () => {
     expect(spent()).toBe(50_000n)
   })
 
+  it('lose no balance that a newer version wrote, nor any where the text is damaged', async () => {
+    const seller = await shop()
+    const ledger = memorySpendLedger()
+    const { client, call, spent } = buyer(seller, { ledger })
+    await client.topUp(seller.url, '$0.05')
+    const whole = String(ledger.balances!())
+    const change = (after: string) => ledger.balances!({ before: String(ledger.balances!()), after })
+    for (const damaged of [`\ufeff${whole}`, whole.slice(0, -1), '[]']) {
+      change(damaged)
+      const refused = { code: 'reservation_lost', message: expect.stringContaining('no JSON object') }
+      await expect(client.topUp(seller.url, '$0.02')).rejects.toMatchObject(refused)
+      await expect(client.balances()).rejects.toMatchObject(refused)
+      expect([ledger.balances!(), spent()]).toEqual([damaged, 50_000n])
+    }
+    const newer = whole.replace('"left":"50000"', '"left":{"units":"50000"}').replace('{', '{"newer":1,')
+    change(newer)
+    await client.topUp(seller.url, '$0.02')
+    expect(await call()).toMatchObject({ charged: '10000', left: '10000' })
+    expect(ledger.balances!()).toContain('"left":{"units":"50000"}')
+    expect(ledger.balances!()).toContain('"newer":1')
+  })
+
   it('a purchase whose balance the ledger does not take is finished by the next, and paid once', async () => {
     const seller = await shop()
     const kept = memorySpendLedger()

@@ -62,6 +62,7 @@ export function heldBalances(
   clock: Pick<Clock, 'now' | 'monotonic'>,
 ) {
   let read: { readonly text: string; readonly atMs: number } | undefined
+  let written: Readonly<Record<string, unknown>> = {}
   let accounts: ReadonlyMap<string, Account> = new Map()
   const offers = new Map<string, BalanceOffer>()
   /** What this process heard, and when it told the ledger. */
@@ -73,7 +74,10 @@ export function heldBalances(
 
   const move = async (change?: { readonly before: string; readonly after: string }) => {
     const text = await ledger.balances!(change)
-    if (text !== read?.text) accounts = accountsIn(text)
+    if (text !== read?.text) {
+      written = recordIn(text)
+      accounts = accountsIn(written)
+    }
     read = { text, atMs: clock.monotonic() }
     return text
   }
@@ -90,15 +94,19 @@ export function heldBalances(
   const change = async (agent: string, next: (account: Account) => Account | undefined): Promise<boolean> => {
     for (let asked = 0; asked < CHANGES_MAX; asked++) {
       const before = await move()
-      const known = accounts.get(prefix + agent)
+      const name = prefix + agent
+      const known = accounts.get(name)
       const account = next(known ?? { balances: [] })
       if (!account) return false
       // Where its seller knows it no more, too: this machine's clock may be wrong.
       const isKept = ({ key, expiresAtMs = Infinity }: HeldBalance) =>
         !unknown.has(key) || expiresAtMs + DAY_MS > clock.now()
-      const balances = account.balances.filter(isKept)
-      const changed = new Map(accounts).set(prefix + agent, { alone: known?.alone, ...account, balances })
-      const after = JSON.stringify(Object.fromEntries(changed))
+      // What this version cannot read is another's, and stays.
+      const others = isRecord(written[name]) ? written[name] : {}
+      const unread = listIn(others.balances).filter(each => !isHeld(each))
+      const balances = [...unread, ...account.balances.filter(isKept)]
+      const changed = { ...others, alone: known?.alone, ...account, balances }
+      const after = JSON.stringify({ ...written, [name]: changed })
       if ((await move({ before, after })) === after) return true
     }
     throw new SdkError('The ledger does not take the change of a balance', 'reservation_lost')
@@ -184,11 +192,17 @@ export function balanceShown(agent: string, { left, expiresAtMs }: HeldBalance):
   return { agent: agentAt(agent), left, usd: usdNumber(BigInt(left)), ...expiresAt }
 }
 
+/** @throws SdkError `reservation_lost`: a text that was taken for an empty one would be replaced, and all keys in it lost */
+function recordIn(text: string): Readonly<Record<string, unknown>> {
+  const value = text === '' ? {} : jsonIn(text)
+  if (isRecord(value)) return value
+  throw new SdkError('The balances in the ledger are no JSON object; nothing was changed', 'reservation_lost')
+}
+
 /** The text of a ledger is foreign input: what cannot be read is left out. */
-function accountsIn(text: string): ReadonlyMap<string, Account> {
-  const value = jsonIn(text)
+function accountsIn(written: Readonly<Record<string, unknown>>): ReadonlyMap<string, Account> {
   const accounts = new Map<string, Account>()
-  for (const [name, account] of Object.entries(isRecord(value) ? value : {})) {
+  for (const [name, account] of Object.entries(written)) {
     const { balances, buying, alone }: Record<string, unknown> = isRecord(account) ? account : {}
     const held = listIn(balances).filter(isHeld)
     const calls = listIn(alone).filter(call => typeof call === 'string')

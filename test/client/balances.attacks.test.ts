@@ -234,6 +234,42 @@ describe('a purchase', () => {
     expect([purchases(), spent()]).toEqual([2, 200_000n])
   })
 
+  it.each([
+    ['three hours ago', -3 * 3_600_000],
+    ['by a clock that was years behind', -20 * 365 * 86_400_000],
+    ['by a clock that was years ahead', 20 * 365 * 86_400_000],
+  ])(
+    'that began %s is asked for once more, and given up where its seller has it no more',
+    async (_, ageMs) => {
+      let end: Answer = 'cut'
+      const { agent, purchases } = await liar({ sale: () => end })
+      const ledger = memorySpendLedger()
+      const { client, spent } = payer({ ledger })
+      const beginsThen = async () => {
+        await expect(client.topUp(agent, '$0.1')).rejects.toMatchObject({ code: 'network_error' })
+        const before = String(ledger.balances!())
+        const [[name, account]] = Object.entries<{ buying: object }>(JSON.parse(before)) as [
+          [string, { buying: object }],
+        ]
+        const begunMs = Date.now() + ageMs
+        const buying = { ...account.buying, begunMs, untilMs: begunMs + 60_000 }
+        ledger.balances!({ before, after: JSON.stringify({ [name]: { ...account, buying } }) })
+      }
+      await beginsThen()
+      await expect(client.topUp(agent, '$0.1')).rejects.toMatchObject({ code: 'network_error' })
+      end = { ...ANSWER, headers: { ...ANSWER.headers, 'x-svc-balance-key': 'svc_found' } }
+      expect(await client.topUp(agent, '$0.1')).toMatchObject({ left: '100000' })
+      expect([purchases(), spent()]).toEqual([1, 100_000n])
+      end = 'cut'
+      await beginsThen()
+      end = failure(409, 'payment_spent')
+      const again = client.topUp(agent, '$0.1').catch((error: unknown) => error)
+      await vi.waitFor(() => expect(purchases()).toBe(3))
+      expect(await again).toMatchObject({ detail: { charged: 'yes' } })
+      expect(spent()).toBe(300_000n)
+    },
+  )
+
   it('is not made for a quote of another origin, and not beyond the day', async () => {
     const { agent } = await liar({ quoted: shop => shop.challenge(shop.entry()) })
     const { client, spent } = payer({ maxPerDay: '$0.05' })

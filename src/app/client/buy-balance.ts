@@ -19,7 +19,7 @@ import { isKey } from './sold-window.js'
 
 /** Longer than a purchase takes. After it another process may finish a slow one, with the same payment. */
 const LEASE_MS = 60_000
-/** As long as sellers on `@svc/sdk` keep an answer that nobody has had. */
+/** As long as sellers on `@svc/sdk` keep an answer that nobody has had. With a secret they keep it until the balance ends. */
 const KEPT_MS = 3_600_000
 /** As long as they keep one that was sent: a seller that refuses later has none. */
 const SENT_KEPT_MS = 600_000
@@ -52,16 +52,18 @@ export async function buyBalance(
     let buying: Buying = { ...begun, begunMs: clock.now(), payer: signer.address, amount: String(amount) }
     const isOurs = await balances.change(agent.href, account => {
       const earlier = account.buying
-      const isKept = earlier?.payment && earlier.begunMs + KEPT_MS > clock.now()
+      // A longer time than is given is that of a clock which was wrong.
+      const leftMs = (earlier?.untilMs ?? 0) - clock.now()
+      if (earlier && leftMs > 0 && leftMs <= LEASE_MS) return undefined
       // Only its payer can prove itself.
-      if (earlier && (earlier.untilMs > clock.now() || (isKept && earlier.payer !== signer.address)))
-        return undefined
-      buying = isKept ? { ...earlier, ...begun } : buying
+      const isOurs = earlier?.payer === signer.address
+      if (earlier?.payment && !isOurs && ageMs(earlier, clock) < KEPT_MS) return undefined
+      buying = earlier?.payment && isOurs ? { ...earlier, ...begun } : buying
       return { ...account, buying }
     })
     if (isOurs) {
       const bought = await finished(agent, buying, options, settings)
-      if (buying.amount === String(amount)) return bought
+      if (bought && buying.amount === String(amount)) return bought
     } else if (clock.monotonic() > endMs) {
       throw new SdkError('Another process is buying a balance there; nothing was paid', 'balance_busy')
     } else {
@@ -70,12 +72,18 @@ export async function buyBalance(
   }
 }
 
+/** Of a purchase that began by a clock which was ahead, more than any time here. */
+function ageMs({ begunMs }: Buying, { now }: Settings['clock']): number {
+  return Math.abs(now() - begunMs)
+}
+
+/** `undefined` where a purchase of long ago is over, and bought nothing. */
 async function finished(
   agent: URL,
   buying: Buying,
   options: TopUpOptions,
   settings: Settings,
-): Promise<TopUpResult> {
+): Promise<TopUpResult | undefined> {
   const { balances, clock } = settings
   const units = BigInt(buying.amount)
   const amount = formatUsd(units).replace(/\.00$/, '')
@@ -117,10 +125,12 @@ async function finished(
     const { charged = slot.payment ? 'maybe' : 'no' }: Record<string, unknown> = isRecord(detail)
       ? detail
       : {}
-    const isGone = status === 409 && buying.begunMs + SENT_KEPT_MS < clock.now()
+    const isOld = ageMs(buying, clock) > KEPT_MS && status >= 400 && status < 500
+    const isGone = isOld || (status === 409 && ageMs(buying, clock) > SENT_KEPT_MS)
     // A ledger that is down keeps the purchase as it is: its time ends by itself.
     const isOver = charged === 'no' || code === 'not_a_balance' || isGone
     await note(isOver ? undefined : { untilMs: 0 }).catch(() => {})
+    if (isOld) return undefined
     throw error
   }
 }

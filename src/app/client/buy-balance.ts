@@ -57,7 +57,7 @@ export async function buyBalance(
       if (earlier && leftMs > 0 && leftMs <= LEASE_MS) return undefined
       // Only its payer can prove itself.
       const isOurs = earlier?.payer === signer.address
-      if (earlier?.payment && !isOurs && ageMs(earlier, clock) < KEPT_MS) return undefined
+      if (earlier?.payment && !isOurs && earlier.begunMs + KEPT_MS > clock.now()) return undefined
       buying = earlier?.payment && isOurs ? { ...earlier, ...begun } : buying
       return { ...account, buying }
     })
@@ -70,11 +70,6 @@ export async function buyBalance(
       await pause(clock, POLL_MS, options.signal, 'The purchase was aborted; nothing was paid')
     }
   }
-}
-
-/** Of a purchase that began by a clock which was ahead, more than any time here. */
-function ageMs({ begunMs }: Buying, { now }: Settings['clock']): number {
-  return Math.abs(now() - begunMs)
 }
 
 /** `undefined` where a purchase of long ago is over, and bought nothing. */
@@ -113,6 +108,7 @@ async function finished(
     })
     const { held, warnings } = sold(agent, units, outcome, slot.payment!)
     const added = balances.change(agent.href, account => ({
+      ...account,
       balances: [...account.balances.filter(({ key }) => key !== held.key), held],
       buying: account.buying?.token === buying.token ? undefined : account.buying,
     }))
@@ -125,8 +121,10 @@ async function finished(
     const { charged = slot.payment ? 'maybe' : 'no' }: Record<string, unknown> = isRecord(detail)
       ? detail
       : {}
-    const isOld = ageMs(buying, clock) > KEPT_MS && status >= 400 && status < 500
-    const isGone = isOld || (status === 409 && ageMs(buying, clock) > SENT_KEPT_MS)
+    // It began long ago, or by a clock that was ahead.
+    const ageMs = Math.abs(clock.now() - buying.begunMs)
+    const isOld = ageMs > KEPT_MS && status >= 400 && status < 500
+    const isGone = isOld || (status === 409 && ageMs > SENT_KEPT_MS)
     // A ledger that is down keeps the purchase as it is: its time ends by itself.
     const isOver = charged === 'no' || code === 'not_a_balance' || isGone
     await note(isOver ? undefined : { untilMs: 0 }).catch(() => {})

@@ -26,8 +26,6 @@ export type CallOutcome<T = unknown> =
   | { readonly ok: true; readonly result: CallResult<T> }
   | { readonly ok: false; readonly error: Error }
 
-const CONCURRENCY = 8
-
 /** A call's own failure is an outcome and stops no other, as is an item that is no request, or an iterable that throws. */
 export async function manyCalls<T>(
   requests: Iterable<CallRequest>,
@@ -35,7 +33,7 @@ export async function manyCalls<T>(
   call: (request: CallRequest) => Promise<CallResult<T>>,
 ): Promise<CallOutcome<T>[]> {
   refuseUnknown(options, ['concurrency', 'signal'])
-  const { concurrency = CONCURRENCY, signal } = options
+  const { concurrency = 8, signal } = options
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new SdkError('callMany: concurrency is a whole number from 1', 'invalid_options')
   if (typeof (requests as Partial<Iterable<CallRequest>> | undefined)?.[Symbol.iterator] !== 'function')
@@ -47,17 +45,13 @@ export async function manyCalls<T>(
     if (!isRecord(request))
       throw new SdkError(`callMany: a request is {url, body?}, not ${shown(request)}`, 'invalid_request')
     const { signal: own, ...given } = request as unknown as CallRequest
-    return call({ ...given, signal: eitherSignal(own, signal) })
+    return call({ ...given, signal: own && signal ? AbortSignal.any([own, signal]) : (own ?? signal) })
   }
   const worker = async () => {
     for (const [at, next] of queue) outcomes[at] = await outcomeOf(made(next))
   }
   await Promise.all(Array.from({ length: concurrency }, worker))
   return outcomes
-}
-
-function eitherSignal(one: AbortSignal | undefined, other: AbortSignal | undefined): AbortSignal | undefined {
-  return one && other ? AbortSignal.any([one, other]) : (one ?? other)
 }
 
 /** One iterator for all workers: each worker takes the next request, or what the iterable threw in its place. */

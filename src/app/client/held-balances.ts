@@ -36,7 +36,7 @@ interface Account {
   readonly balances: readonly HeldBalance[]
   readonly buying?: Buying | undefined
   /** Endpoints and keys of calls that were paid for by themselves, the newest last: no balance pays for them again. */
-  readonly alone?: readonly string[] | undefined
+  readonly alone: readonly string[]
 }
 
 /** A call whose answer may still be asked for: on which balance; without one, it was paid for by itself. */
@@ -63,7 +63,6 @@ export function heldBalances(
 ) {
   let read: { readonly text: string; readonly atMs: number } | undefined
   let written: Readonly<Record<string, unknown>> = {}
-  let accounts: ReadonlyMap<string, Account> = new Map()
   const offers = new Map<string, BalanceOffer>()
   /** What this process heard, and when it told the ledger. */
   const heard = new Map<string, Partial<HeldBalance> & { readonly toldMs: number }>()
@@ -74,10 +73,7 @@ export function heldBalances(
 
   const move = async (change?: { readonly before: string; readonly after: string }) => {
     const text = await ledger.balances!(change)
-    if (text !== read?.text) {
-      written = recordIn(text)
-      accounts = accountsIn(written)
-    }
+    if (text !== read?.text) written = recordIn(text)
     read = { text, atMs: clock.monotonic() }
     return text
   }
@@ -87,16 +83,15 @@ export function heldBalances(
     return { ...balance, ...told, left: isLess ? told.left! : balance.left }
   }
   const of = (name: string) =>
-    (accounts.get(name)?.balances ?? [])
-      .map(known)
+    accountIn(written[name])
+      .balances.map(known)
       .sort((a, b) => (a.expiresAtMs ?? Infinity) - (b.expiresAtMs ?? Infinity))
   /** Changes an account in one move. `next` may be asked again; where it returns nothing, nothing changes. Whether it changed. */
   const change = async (agent: string, next: (account: Account) => Account | undefined): Promise<boolean> => {
     for (let asked = 0; asked < CHANGES_MAX; asked++) {
       const before = await move()
       const name = prefix + agent
-      const known = accounts.get(name)
-      const account = next(known ?? { balances: [] })
+      const account = next(accountIn(written[name]))
       if (!account) return false
       // Where its seller knows it no more, too: this machine's clock may be wrong.
       const isKept = ({ key, expiresAtMs = Infinity }: HeldBalance) =>
@@ -105,8 +100,7 @@ export function heldBalances(
       const others = isRecord(written[name]) ? written[name] : {}
       const unread = listIn(others.balances).filter(each => !isHeld(each))
       const balances = [...unread, ...account.balances.filter(isKept)]
-      const changed = { ...others, alone: known?.alone, ...account, balances }
-      const after = JSON.stringify({ ...written, [name]: changed })
+      const after = JSON.stringify({ ...written, [name]: { ...others, ...account, balances } })
       if ((await move({ before, after })) === after) return true
     }
     throw new SdkError('The ledger does not take the change of a balance', 'reservation_lost')
@@ -126,7 +120,7 @@ export function heldBalances(
     const agent = offers.get(endpointOf(url))?.agent
     if (agent === undefined) return
     await change(agent, account => {
-      const others = (account.alone ?? []).filter(each => each !== name)
+      const others = account.alone.filter(each => each !== name)
       return { ...account, alone: [...others, ...(isAlone ? [name] : [])].slice(-ALONE_MAX) }
     })
   }
@@ -134,7 +128,7 @@ export function heldBalances(
     /** As they were read last; first the one that ends first. */
     of: (agent: string): readonly HeldBalance[] => of(prefix + agent),
     list: (): AgentBalance[] =>
-      [...accounts.keys()]
+      Object.keys(written)
         .filter(name => name.startsWith(prefix))
         .flatMap(name => of(name).map(balance => balanceShown(name.slice(prefix.length), balance))),
     /** Reads the ledger, unless it was read within this time. */
@@ -173,7 +167,7 @@ export function heldBalances(
     /** Whether some process with this ledger has paid for the call by itself, or tries to. */
     async isAlone(agent: string, url: URL, idempotencyKey: string): Promise<boolean> {
       await move()
-      return accounts.get(prefix + agent)?.alone?.includes(callOf(url, idempotencyKey)) === true
+      return accountIn(written[prefix + agent]).alone.includes(callOf(url, idempotencyKey))
     },
     setAlone,
     /** A call that was paid for by itself has ended: over, or its answer may still be asked for. Never rejects: the call has its own end. */
@@ -200,15 +194,10 @@ function recordIn(text: string): Readonly<Record<string, unknown>> {
 }
 
 /** The text of a ledger is foreign input: what cannot be read is left out. */
-function accountsIn(written: Readonly<Record<string, unknown>>): ReadonlyMap<string, Account> {
-  const accounts = new Map<string, Account>()
-  for (const [name, account] of Object.entries(written)) {
-    const { balances, buying, alone }: Record<string, unknown> = isRecord(account) ? account : {}
-    const held = listIn(balances).filter(isHeld)
-    const calls = listIn(alone).filter(call => typeof call === 'string')
-    accounts.set(name, { balances: held, alone: calls, ...(isBuying(buying) && { buying }) })
-  }
-  return accounts
+function accountIn(written: unknown): Account {
+  const { balances, buying, alone }: Record<string, unknown> = isRecord(written) ? written : {}
+  const calls = listIn(alone).filter(call => typeof call === 'string')
+  return { balances: listIn(balances).filter(isHeld), alone: calls, ...(isBuying(buying) && { buying }) }
 }
 
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

@@ -86,7 +86,7 @@ export function receiptBook(max: number, now: () => number): ReceiptBook {
       const at = new Date(now()).toISOString()
       const usd = usdNumber(BigInt(amount))
       const terms = { txId, amount, usd, asset, payTo, network, lastValid }
-      records.set(txId, { at, method, url: withoutFragment(url), charged: 'maybe', ...terms })
+      records.set(txId, { at, method, url: url.href.split('#', 1)[0]!, charged: 'maybe', ...terms })
       if (records.size <= max) return
       const [oldest] = records.keys()
       records.delete(oldest!)
@@ -109,10 +109,6 @@ export function receiptBook(max: number, now: () => number): ReceiptBook {
       return rows.map(row => `${csvRow(row)}\r\n`).join('')
     },
   }
-}
-
-function withoutFragment({ href, hash }: URL): string {
-  return hash === '' ? href : href.slice(0, -hash.length)
 }
 
 /** A window without its key, where this program did not buy it. */

@@ -118,25 +118,23 @@ export function spendingLimits(options: SpendingLimitsOptions) {
 /** Asks a shared ledger for its sum until it has answered once. Whether it has. */
 function sumReader(ledger: SpendLedger, network: NetworkKey): () => boolean {
   let isKnown = false
-  let asked: unknown
+  let isAsking = false
+  const ask = async () => {
+    // Every move of a ledger learns the sum. This one lists nothing, and changes nothing.
+    const answer = ledger.due(network, 0n, 0)
+    isKnown = !(answer instanceof Promise)
+    await answer
+    isKnown = true
+  }
   return () => {
-    if (isKnown || asked) return isKnown
-    try {
-      // Every move of a ledger learns the sum. This one lists nothing, and changes nothing.
-      asked = ledger.due(network, 0n, 0)
-      if (!(asked instanceof Promise)) isKnown = true
-      else
-        asked.then(
-          () => {
-            isKnown = true
-          },
-          () => {
-            asked = undefined
-          },
-        )
-    } catch {
-      // A ledger that is down is asked again.
-    }
+    // A ledger that is down is asked again.
+    if (isKnown || isAsking) return isKnown
+    isAsking = true
+    ask()
+      .catch(() => {})
+      .finally(() => {
+        isAsking = false
+      })
     return isKnown
   }
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memoryCounters } from '../../src/adapters/memory/counters.js'
+import { DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
 import { leasesIn } from '../../src/app/charge/leases.js'
 import { balanceId, balanceSlot, ownerOf } from '../../src/app/charge/owners.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
@@ -146,6 +147,8 @@ describe('a call on a balance', () => {
     )
     const finals = answer.map(({ final }) => final).sort()
     expect(finals).toEqual([...Array(3).fill('counted'), ...Array(7).fill('quoted')])
+    // All is reserved, and nothing counted.
+    for (const { final, balance } of answer) if (final === 'quoted') expect(balance?.left).toBe(0)
     expect(it.runs()).toBe(3)
     expect(await it.stored()).toEqual({ unused: 0, free: 0 })
   })
@@ -167,6 +170,23 @@ describe('a call on a balance', () => {
     expect(await call()).toMatchObject({ final: 'replayed', balance: { id: ID, charged: PRICE } })
     expect(runs()).toBe(1)
     expect(await stored()).toEqual({ unused: 2 * PRICE, free: 2 * PRICE })
+  })
+
+  it('is none without the key of one, whatever the endpoint takes', async () => {
+    expect((await balanced({ request: { balanceKey: undefined } }).call()).balance).toBeUndefined()
+    const takes: unknown[] = []
+    const paid = balanced({
+      request: { balanceKey: undefined, payment: { kind: 'read', value: {} } },
+      given: { paid: {} },
+      store: store => ({
+        open(move) {
+          takes.push([move.take, move.hasUnits])
+          return store.open(move)
+        },
+      }),
+    })
+    expect((await paid.call()).balance).toBeUndefined()
+    expect(takes).toEqual([[undefined, undefined]])
   })
 
   it.each<[string, Partial<ChargeRequest>, string]>([
@@ -337,7 +357,7 @@ describe('what is reserved is given back before the caller is told', () => {
     ['takes too long', () => new Promise(() => {}), 'timedOut'],
   ])('where the handler %s', async (_, handler, final) => {
     const { call, stored } = balanced({ handler })
-    expect(await call()).toMatchObject({ final })
+    expect(await call()).toMatchObject({ final, balance: { id: ID, left: 3 * PRICE } })
     expect(await stored()).toEqual({ unused: 3 * PRICE, free: 3 * PRICE })
   })
 
@@ -380,6 +400,15 @@ describe('credit for a run on a balance', () => {
     expect((await none.call()).final).toBe('tooManyUnpaid')
     expect(none.runs()).toBe(0)
     expect(await none.stored()).toEqual({ unused: 3 * PRICE, free: 3 * PRICE })
+  })
+
+  it('is waited for as long as the caller stays', async () => {
+    const none = { take: () => ({ admitted: false, retryAfterMs: 1 }), giveBack() {}, peek() {} } as never
+    const it = balanced({ given: { rules: { credit: TERMS }, world: { credit: none } } })
+    it.timeline.after(100, it.hangUp)
+    const { answer, ms } = await it.ended(() => it.callNow())
+    expect([answer.final, ms, it.runs()]).toEqual(['tooManyUnpaid', 250, 0])
+    expect(await it.stored()).toEqual({ unused: 3 * PRICE, free: 3 * PRICE })
   })
 
   it('is none while its store is silent', async () => {
@@ -426,6 +455,24 @@ describe('while the store is silent', () => {
     expect(await it.call()).toMatchObject({ final: 'replayed', balance: { charged: PRICE } })
   })
 
+  it.each([
+    [750, 2],
+    [751, 3],
+  ])('at counting, within %i ms, it is asked %i times', async (certaintyMs, times) => {
+    let asked = 0
+    const it = balanced({
+      given: { rules: { timeouts: { ...DEFAULT_TIMEOUTS, certaintyMs } } },
+      store: () => ({
+        count() {
+          asked++
+          return Promise.reject(new Error('down'))
+        },
+      }),
+    })
+    expect(await it.call()).toMatchObject({ final: 'uncounted' })
+    expect(asked).toBe(times)
+  })
+
   it('at counting, a server that stops waits no longer', async () => {
     let asked = 0
     const it: ReturnType<typeof balanced> = balanced({
@@ -452,6 +499,47 @@ describe('while the store is silent', () => {
     expect(await it.stored()).toEqual({ unused: 3 * PRICE, free: 2 * PRICE })
     await it.timeline.run(it.timeline.nowMs + LEASE_MS + 1)
     expect(await it.stored()).toEqual({ unused: 3 * PRICE, free: 3 * PRICE })
+  })
+})
+
+describe('a stream on a balance', () => {
+  /** Its chunks as they are read, and what its handler says that it cost. */
+  function streamed(cost?: string) {
+    const ends: ((arrived: boolean) => void)[] = []
+    const handler = async function* (ctx: Parameters<Handler>[0]) {
+      yield 'one'
+      if (cost !== undefined) ctx.charge(cost)
+      yield 'two'
+    }
+    return {
+      ...balanced({
+        handler: handler as never,
+        given: { def: { stream: true } },
+        request: {
+          streams: true,
+          caller: { gone: () => false, onGone: () => () => {}, onEnd: listener => void ends.push(listener) },
+        },
+        store: () => ({ count: () => expect.unreachable() }),
+      }),
+      end: () => ends[0]!(true),
+    }
+  }
+
+  it.each([
+    [undefined, PRICE],
+    ['$0.004', 4_000],
+  ])('is reserved until it has ended, and counted then: %s', async (cost, charged) => {
+    const { call, stored, end } = streamed(cost)
+    const { final, balance, answer } = await call()
+    expect({ final, balance }).toEqual({
+      final: 'counted',
+      balance: { id: ID, reserved: PRICE, left: 3 * PRICE },
+    })
+    expect(await stored()).toEqual({ unused: 3 * PRICE, free: 2 * PRICE })
+    for await (const _ of answer!.stream!.chunks);
+    end()
+    const left = 3 * PRICE - charged
+    await expect.poll(stored).toEqual({ unused: left, free: left })
   })
 })
 

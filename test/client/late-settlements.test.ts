@@ -104,6 +104,35 @@ describe('an open payment', () => {
     expect(ledger.spentBaseUnits).toBe(0n)
   })
 
+  it.each([
+    [50_000_000n, 111n],
+    [111n, 50_000_000n],
+  ])(
+    'without proof is looked up again ten rounds after the smaller of both answers: %i and %i',
+    async (...rounds) => {
+      const [first, checked] = rounds
+      const ledger = memorySpendLedger()
+      await open(ledger, 'a', [100n, 110n])
+      const { suggestedParams } = node({ lastRound: async () => checked })
+      const algod = node({ lastRound: async () => first, suggestedParams, blockTxIds: down })
+      await lateSettlements({ clock, ledger, network: TESTNET, algod, settled: () => {} }).settle()
+      expect(await ledger.due('testnet', 121n, 9)).toEqual([])
+      expect(await ledger.due('testnet', 122n, 9)).toHaveLength(1)
+    },
+  )
+
+  it('that is none costs the node one question', async () => {
+    let asked = 0
+    const counted = <T>(answer: T) => {
+      asked++
+      return answer
+    }
+    const algod = node({ lastRound: async () => counted(111n), suggestedParams: () => counted(down()) })
+    const ledger = memorySpendLedger()
+    await lateSettlements({ clock, ledger, network: TESTNET, algod, settled: () => {} }).settle()
+    expect(asked).toBe(1)
+  })
+
   it('of another network is not asked about: its rounds are others', async () => {
     const ledger = memorySpendLedger()
     await open(ledger, 'a', [1n, 5n], 'mainnet')

@@ -1,6 +1,6 @@
 /** What the limits set aside and refuse, without a seller: the test plays the ledger and the look-ups. */
 import { describe, expect, it } from 'vitest'
-import { type Caps, spendingLimits } from '../../src/app/client/spending-limits.js'
+import { type Caps, ledgerOption, spendingLimits } from '../../src/app/client/spending-limits.js'
 import { memorySpendLedger } from '../../src/client.js'
 import type { PaymentRequirements } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
@@ -115,6 +115,37 @@ describe('the day’s limit', () => {
     expect(limits.spent).toBe(5n)
   })
 
+  it('leaves nothing until a distant ledger has told its sum, which is asked for once', async () => {
+    const told = gate()
+    let asked = 0
+    const due = async () => {
+      asked++
+      await told.opened
+      return []
+    }
+    const { limits } = make({ maxPerDay: 3n }, { due })
+    for (let look = 0; look < 3; look++) expect(limits.remaining).toBe(0n)
+    expect(asked).toBe(1)
+    told.open()
+    await expect.poll(() => limits.remaining).toBe(3n)
+    expect(asked).toBe(1)
+  })
+
+  it('leaves nothing while the ledger is down, and asks it again', async () => {
+    for (const due of [
+      () => Promise.reject(new Error('down')),
+      () => {
+        throw new Error('down')
+      },
+    ]) {
+      let answers: () => unknown = due
+      const { limits } = make({ maxPerDay: 3n }, { due: () => answers() as never })
+      expect(limits.remaining).toBe(0n)
+      answers = () => []
+      await expect.poll(() => limits.remaining).toBe(3n)
+    }
+  })
+
   it('that is none is never reached, and asks no chain', async () => {
     const { limits, settled } = make({})
     expect(await limits.refusalOf(asking('9007199254740993'))).toBeUndefined()
@@ -169,5 +200,17 @@ describe('a reservation', () => {
     await reservation.release()
     await expect(reservation.attach(signed)).rejects.toMatchObject({ code: 'reservation_lost' })
     expect(ledger.spentBaseUnits).toBe(0n)
+  })
+})
+
+describe('a ledger that is given', () => {
+  it('has every move, or is refused by the names of those that it lacks', () => {
+    const ledger = memorySpendLedger()
+    expect(ledgerOption(ledger, 'ledger')).toBe(ledger)
+    expect(ledgerOption(undefined, 'ledger')).toBeUndefined()
+    const { reserve, attach, due, postpone } = ledger
+    expect(() => ledgerOption({ reserve, attach, due, postpone } as SpendLedger, 'ledger')).toThrow(
+      'ledger has no release, settle: see SpendLedger',
+    )
   })
 })

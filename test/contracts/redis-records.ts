@@ -1,7 +1,11 @@
 /** What the charge store on Redis keeps of a call and for how long, as proof/storage.md says. */
 import { expect } from 'vitest'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
-import { LAPSED_KEPT_MS } from '../../src/domain/machines/claim-and-payment.rules.js'
+import {
+  KEPT_BYTES_MAX,
+  KEPT_RECORD_BYTES,
+  LAPSED_KEPT_MS,
+} from '../../src/domain/machines/claim-and-payment.rules.js'
 import { type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
 import { fieldsOf as storedFieldsOf } from '../support/redis-fields.js'
@@ -193,6 +197,67 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
         expect(await s.resolve(successor, 'dead')).toBe(spent ? 'spent' : 'moved')
         expect((await world.keys()).map(key => key.split('}:')[1])).toEqual([`payment:${s.txId('q')}`])
       }
+    })
+  })
+
+  describe('what Redis keeps of an owner’s answers', () => {
+    /** So many of them, and an older one, are exactly the budget. */
+    const SEVERAL = 8
+    const ANSWER = 'a'.repeat(KEPT_BYTES_MAX / SEVERAL - KEPT_RECORD_BYTES)
+
+    const complete = (s: Scene, key: string, answer = ANSWER, retentionMs = 10 * s.retentionMs) =>
+      s.ended(s.call(key, { key, payment: key }), 'complete', answer, { retentionMs })
+    const verdictsOf = async (s: Scene, keys: readonly string[]) => {
+      const opened = []
+      for (const key of keys) opened.push(await s.open(s.call('reader', { key, payment: null })))
+      return opened.map(({ verdict }) => verdict)
+    }
+    const several = Array.from({ length: SEVERAL }, (_, at) => `key-${at}`)
+
+    it('is dropped from the oldest on where the newer ones take the whole budget, and not a byte before', async () => {
+      for (const [spared, verdict] of [
+        [0, 'notKept'],
+        [1, 'replayable'],
+      ] as const) {
+        const { s } = await stored()
+        await complete(s, 'oldest', 'o')
+        for (const key of several.slice(1)) await complete(s, key)
+        expect(await verdictsOf(s, ['oldest'])).toEqual(['replayable'])
+        await complete(s, several[0]!, ANSWER.slice(spared))
+        expect(await verdictsOf(s, ['oldest', ...several])).toEqual([
+          verdict,
+          ...Array(SEVERAL).fill('replayable'),
+        ])
+      }
+    })
+
+    it('is a list that lives as long as the answer that is kept longest', async () => {
+      const { s, world } = await stored()
+      for (const [key, retentionMs, lifeMs] of [
+        ['first', 20_000, 20_000],
+        ['longer', 60_000, 60_000],
+        ['shorter', 10_000, 60_000],
+      ] as const) {
+        await complete(s, key, 'answer', retentionMs)
+        const list = (await world.keys()).find(name => name.endsWith(':kept'))!
+        const leftMs = await redis().client.pttl(world.prefix + list)
+        expect(leftMs, key).toBeLessThanOrEqual(lifeMs)
+        expect(leftMs, key).toBeGreaterThan(lifeMs - LOOKING_MS)
+      }
+    })
+
+    it('touches nothing where an answer of the list has ended since, or another call is at work under its key', async () => {
+      const { s } = await stored()
+      for (const key of ['gone', 'again']) await complete(s, key, ANSWER, s.retentionMs)
+      await complete(s, 'lasting', 'answer')
+      await s.advance(s.retentionMs)
+      const atWork = await s.opened(s.call('at work', { key: 'again', payment: 'another' }))
+      for (const key of several) await complete(s, key)
+      expect(await verdictsOf(s, ['lasting', ...several])).toEqual([
+        'notKept',
+        ...Array(SEVERAL).fill('replayable'),
+      ])
+      expect(await s.renew(atWork)).toBe(true)
     })
   })
 }

@@ -170,6 +170,13 @@ export function bearerCases({ expect, it, fresh }: Cases): void {
     expect(await s.open(s.call('late', { key: 'key-0', payment: 'late' }))).toEqual({ verdict: 'opened' })
   })
 
+  it('an answer under its payment’s own name leaves its name too, which says then what was paid', async s => {
+    for (let at = 0; at < 10; at++)
+      await s.ended(s.call(`t${at}`, { payment: `p${at}` }), 'forfeit', ANSWER, { answerName: `own-${at}` })
+    const dropped = { verdict: 'notKept', txId: s.txId('p0') }
+    expect(await openAs(s, 'b', { payment: 'p0' }, { answerName: 'own-0' })).toEqual(dropped)
+  })
+
   it('an owner’s budget drops no answer in doubt', async s => {
     await s.orphan('in doubt')
     for (let at = 0; at < 9; at++)

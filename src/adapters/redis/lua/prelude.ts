@@ -107,7 +107,6 @@ end
 -- Drops the bytes of the owner's oldest answers when newer ones take as much as it may have. A score is the sum of all bytes up
 -- to that answer, so no sum is made here.
 local function bound(name, bytes, retentionMs)
-  if not key.k then return end
   local place = key.k:sub(1, -#'kept' - 1) .. 'claim:'
   local newest = redis.call('ZRANGE', key.k, -1, -1, 'WITHSCORES')
   local total = (tonumber(newest[2]) or 0) + bytes + ${KEPT_RECORD_BYTES}

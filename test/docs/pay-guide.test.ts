@@ -13,6 +13,9 @@ import { codeBlocks } from './code-blocks.js'
 const programs = codeBlocks().filter(({ file }) => file.endsWith('pay-from-what-already-calls.md'))
 const run = promisify(execFile)
 
+/** The first program makes the client that the others take. */
+const [MADE] = /import \{ SvcClient[\s\S]*?\nconst client = .+\n/.exec(programs[0]!.code)!
+
 let project: string
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'svc-pay-guide-'))
@@ -75,7 +78,8 @@ it.each(shown)('%s buys what it shows', async (_, mark, endpoint, basePath, outp
   const { sandbox, url } = seller
   try {
     const [program] = programs.filter(({ code }) => code.includes(mark))
-    const code = program!.code.replaceAll('https://agent.example', url)
+    const made = program === programs[0] ? '' : MADE
+    const code = (made + program!.code).replaceAll('https://agent.example', url)
     const env = { PATH: process.env.PATH, SVC_SANDBOX: sandbox.url, SVC_MNEMONIC: sandbox.wallet.mnemonic }
     const ran = run(process.execPath, ['--input-type=module', '-e', code], { cwd: project, env })
     expect(await ran).toEqual({ stdout: output, stderr: '' })

@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import { isValidAddress } from '../adapters/algorand/address.js'
-import { isPublicAddress } from '../adapters/outbound/public-addresses.js'
+import { isPublicAddress } from '../adapters/outbound/guarded-fetch.js'
 import { type BazaarDeclaration, unlistable } from '../domain/bazaar-declaration.js'
 import { textFromBase64 } from '../domain/bytes.js'
 import { deeperThan } from '../domain/json.js'

@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type RefusedReason, safeFetch } from '../../agents/reference/safe-fetch.js'
-import type { Lookup } from '../../src/adapters/outbound/guarded-fetch.js'
-import { isPublicAddress } from '../../src/adapters/outbound/public-addresses.js'
+import { isPublicAddress, type Lookup } from '../../src/adapters/outbound/guarded-fetch.js'
 
 const servers: Server[] = []
 afterEach(() => {

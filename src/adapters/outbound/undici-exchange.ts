@@ -4,6 +4,7 @@ import type { StreamSource } from '../../domain/handler-answer.js'
 import { loadOnce } from '../../domain/load-once.js'
 import { systemClock } from '../../ports/clock.js'
 import type { MakeExchange } from '../../ports/exchange.js'
+import { beginsToSend } from './paused-replies.js'
 
 const CONNECT_TIMEOUT_MS = 5_000
 
@@ -117,6 +118,7 @@ export class UndiciReply implements StreamSource {
     this.#controller = controller
     // It was cut while it waited for a connection: a payment must not be sent now.
     if (this.#ended instanceof Error) controller.abort(this.#ended)
+    else beginsToSend(this)
   }
 
   onResponseStart(_: unknown, status: number, headers: ReplyHead['headers']): void {

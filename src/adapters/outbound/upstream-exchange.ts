@@ -1,7 +1,6 @@
 /** Requests to servers behind this one, over kept-alive connections of undici. */
 
 import { connect } from 'node:net'
-import type { Dispatcher } from 'undici'
 import { answerCode } from '../../domain/answer-codes.js'
 import { SvcError } from '../../domain/errors.js'
 import type { StreamSource } from '../../domain/handler-answer.js'
@@ -10,50 +9,14 @@ import { codeOf, type ReplyHead, type ReplyRules, ReplyTooLarge, UndiciReply } f
 
 /** One for all upstreams of a process. Its idle connections keep no process running, so nothing closes it. */
 const opened = loadOnce(async () => {
-  const { Agent, buildConnector, Client, Pool } = await import('undici')
-  const connect = buildConnector({})
-
-  /**
-   * Undici 7 throws uncatchably where a connection that is not kept ends or is reset while its reply is paused (nodejs/undici#5360).
-   * Two listeners before undici's own prevent it.
-   */
-  class Connection extends Client {
-    #reply: UndiciReply | undefined
-
-    constructor(origin: URL, options: object) {
-      super(origin, {
-        ...options,
-        connect: (place, connected) =>
-          connect(place, (...result) => {
-            const [, socket] = result
-            // Nothing more comes: resuming only ends the reply.
-            socket?.on('end', () => this.#reply?.resume())
-            // Undici takes a reset, and no other failure, for a possible end of the reply.
-            socket?.on('error', (cause: { code?: string }) => {
-              if (cause.code === 'ECONNRESET') cause.code = 'UND_ERR_SOCKET'
-            })
-            connected(...result)
-          }),
-      })
-    }
-
-    override dispatch(options: Sent, handler: Dispatcher.DispatchHandler): boolean {
-      this.#reply = options.reply
-      return super.dispatch(options, handler)
-    }
-  }
+  const { Agent } = await import('undici')
   return new Agent({
     // The handler's own time limit is the one that counts, and a stream's.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: 16_384,
-    factory: (origin, options) =>
-      new Pool(origin, { ...options, factory: (host, own) => new Connection(host, own) }),
   })
 })
-
-/** Undici hands these options to the connection as they are. */
-type Sent = Dispatcher.DispatchOptions & { readonly reply: UndiciReply }
 
 export interface UpstreamRequest extends Pick<ReplyRules, 'bytesMax' | 'isStream'> {
   readonly origin: string
@@ -81,7 +44,7 @@ export async function exchangeWithUpstream(
   onCancel(() => reply.end())
   try {
     // Undici takes every async iterable; its types know streams of Node alone.
-    const options = { origin, path, method, headers, body: body as Uint8Array | string | null, reply }
+    const options = { origin, path, method, headers, body: body as Uint8Array | string | null }
     ;(await opened()).dispatch(options, reply)
     const received = await reply.body
     // Only the closing of the connection says where it ends, and that looks as a server that crashes does.

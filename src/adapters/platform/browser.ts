@@ -54,3 +54,5 @@ export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signat
 }
 
 export const exchangeTo = fetchExchange(wakefulClock, { credentials: 'omit' })
+
+export const globalFetch: typeof fetch = (input, init) => globalThis.fetch(input, init)

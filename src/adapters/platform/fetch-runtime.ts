@@ -16,3 +16,5 @@ export const exchangeTo = fetchExchange(systemClock)
 export const guardedFetch: typeof fetch = async () => {
   throw new Error('on this runtime no fetch can refuse private addresses: give fetchImpl')
 }
+
+export const globalFetch: typeof fetch = (input, init) => globalThis.fetch(input, init)

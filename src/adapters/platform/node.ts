@@ -4,6 +4,11 @@
  * import `#platform`, never one of the three.
  */
 
+import { resumingFetch } from '../outbound/paused-replies.js'
+
 export { guardedFetch } from '../outbound/guarded-fetch.js'
 export { undiciExchange as exchangeTo } from '../outbound/undici-exchange.js'
 export * from './node-modules.js'
+
+/** The program's `fetch`. It is looked up at each call: a program may replace it later. */
+export const globalFetch = resumingFetch((input, init) => globalThis.fetch(input, init))

@@ -3,6 +3,7 @@
  * payment, a subscription key, the caller's own headers) is meant for the address that was named. Replies are bounded in time and in
  * bytes.
  */
+import { globalFetch } from '#platform'
 import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { cutText } from '../../domain/strangers-text.js'
@@ -35,7 +36,7 @@ export type Exchange = (request: HttpRequest, timeoutMs: number) => Promise<Exch
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
 export function exchangeOver(
-  fetchImpl: typeof fetch | undefined,
+  fetchImpl: typeof fetch = globalFetch,
   clock: Pick<Clock, 'after'>,
   receive: Receive = wholeReply,
 ): Exchange {
@@ -45,8 +46,6 @@ export function exchangeOver(
     let head: HttpReply | undefined
     try {
       signal?.throwIfAborted()
-      // The global fetch is looked up at each call: a program may replace it later.
-      const send = fetchImpl ?? globalThis.fetch
       const init = {
         method,
         headers: { ...headers },
@@ -54,7 +53,7 @@ export function exchangeOver(
         redirect: 'manual' as const,
         signal: ended.signal,
       }
-      const response = await send(url.href, init)
+      const response = await fetchImpl(url.href, init)
       head = headOf(response)
       return { kind: 'answered', reply: await receive(response) }
     } catch (error) {

@@ -5,7 +5,7 @@
  * Libraries that take a `fetch` repeat a request whose answer was lost, and know nothing of its payment. So a payment whose end
  * is in doubt is kept for a while, and the same request sends the same payment again.
  */
-import { sha512_256 } from '#platform'
+import { globalFetch, sha512_256 } from '#platform'
 import { BALANCE_KEY_HEADER } from '../../domain/balance-terms.js'
 import { toBase64 } from '../../domain/bytes.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
@@ -62,8 +62,8 @@ export function payingFetch(settings: Settings): PayingFetch {
     const asked = new Request(input, { ...init, signal: null })
     const signal = (init?.signal === undefined ? given?.signal : init.signal) ?? undefined
     const send: typeof fetch = (url, own) => {
-      const sendNow = settings.fetchImpl ?? globalThis.fetch
-      return sendNow(url, { ...(given && setupOf(given)), ...init, ...own })
+      const { fetchImpl = globalFetch } = settings
+      return fetchImpl(url, { ...(given && setupOf(given)), ...init, ...own })
     }
     const request = await requestFrom(asked, init?.body, signal)
     const { redirect } = asked

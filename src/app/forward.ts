@@ -104,7 +104,7 @@ export function forwarder(
       path: ownTarget ?? request.target,
       method: request.method,
       headers: headersToUpstream(request, isSold !== undefined),
-      body: isEmpty(body) ? null : body,
+      body: (body as { readonly length?: number } | null)?.length === 0 ? null : body,
       bytesMax: COLLECTED_BYTES_MAX,
       isStream,
     }
@@ -133,10 +133,6 @@ export function forwarder(
       throw cause
     }
   }
-}
-
-function isEmpty(body: SentRequest['body']): boolean {
-  return (typeof body === 'string' || body instanceof Uint8Array) && body.length === 0
 }
 
 function notSold(why: string): SvcError {

@@ -47,7 +47,9 @@ function read(group: Group, onProven: (reading: ReadPayment) => void): ReadPayme
     const transfer = payment?.txn.assetTransfer
     if (!payment?.signed || !transfer || !isSigned(payment.signed)) return undefined
     const members = texts.map((text, at) => (at === index ? payment : memberIn(text)))
-    return members.every(isMember) ? readPayment(group, members, transfer, onProven) : undefined
+    return members.every(member => member !== undefined)
+      ? readPayment(group, members, transfer, onProven)
+      : undefined
   } catch {
     return undefined
   }
@@ -154,10 +156,6 @@ function groupOf(payment: PaymentPayload): Group | undefined {
     texts.push(text)
   }
   return { texts, index: paymentIndex, length }
-}
-
-function isMember(member: Member | undefined): member is Member {
-  return member !== undefined
 }
 
 /** As facilitators take it: the wrapper of signatures may be there and hold none. */

@@ -6,7 +6,7 @@ import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import { htmlReply, prefersHtml } from './html-document.js'
 import { quotePage } from './html-pages.js'
 import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
-import { presentsPayment, type RequestOptions, readBody, readRequest } from './read-request.js'
+import { presentsPayment, type RequestOptions, readBody, readRequest, searchOf } from './read-request.js'
 import { type HostRequest, httpErrorOf, methodNotAllowed, type Reply, type Route } from './route.js'
 
 export interface PaidRouteOptions extends RequestOptions {
@@ -87,8 +87,7 @@ export function forwardable({ target: sent, headers }: HostRequest, target: Targ
     throw httpErrorOf('websocket_not_sold')
   // A server that decodes twice reads a slash where this one reads `%2F`.
   if (/%25[0-9a-f]{2}/i.test(target.path)) throw httpErrorOf('invalid_path')
-  const mark = sent.indexOf('?')
-  const search = mark === -1 ? '' : sent.slice(mark)
+  const search = searchOf(sent)
   if (search.includes('#') || search.split('&').length > QUERY_FIELDS_MAX) throw httpErrorOf('invalid_query')
   return { ...target, search }
 }
@@ -97,9 +96,7 @@ export function forwardable({ target: sent, headers }: HostRequest, target: Targ
 function forReader(def: EndpointDef, request: HostRequest, outcome: ChargeOutcome, reply: Reply): Reply {
   const isQuoted = outcome.final === 'quoted' && outcome.challenge !== undefined
   if (!isQuoted || request.method !== 'GET' || !prefersHtml(request.headers.accept)) return reply
-  const { target } = request
-  const mark = target.indexOf('?')
-  const page = quotePage(def, outcome.challenge.required, mark === -1 ? '' : target.slice(mark))
+  const page = quotePage(def, outcome.challenge.required, searchOf(request.target))
   return htmlReply(reply.status, page, chargeReplyHeaders(outcome))
 }
 

@@ -39,17 +39,15 @@ export function admitReader(request: Pick<HostRequest, 'headers' | 'address'>, r
   const { headers } = request
   const code = readers.are === 'onInnerNetwork' ? 'operations_forbidden' : 'audit_forbidden'
   if (isOfOtherSite(headers)) throw httpErrorOf(code)
-  switch (readers.are) {
-    case 'onInnerNetwork':
-      if (isOnInnerNetwork(headers, readers.publicHosts)) return
-      throw httpErrorOf(code)
-    case 'onThisMachine':
-      if (isOnThisMachine(request)) return
-      throw httpErrorOf(code)
-    case 'holdersOf':
-      if (holdsToken(headers.authorization, readers.token)) return
-      throw httpErrorOf('audit_token_required', ['WWW-Authenticate', 'Basic realm="audit", charset="UTF-8"'])
+  if (readers.are === 'holdersOf') {
+    if (holdsToken(headers.authorization, readers.token)) return
+    throw httpErrorOf('audit_token_required', ['WWW-Authenticate', 'Basic realm="audit", charset="UTF-8"'])
   }
+  const isReader =
+    readers.are === 'onThisMachine'
+      ? isOnThisMachine(request)
+      : isOnInnerNetwork(headers, readers.publicHosts)
+  if (!isReader) throw httpErrorOf(code)
 }
 
 /**

@@ -55,7 +55,7 @@ export function readRequest(
     target,
     handler: request.app?.handler,
     headers,
-    query: queryOf(request.target),
+    query: parse(searchOf(request.target).slice(1)),
     body,
     payment: readPayment(request.headers),
     proof: readProof(headers['sign-in-with-x']),
@@ -91,9 +91,10 @@ export function readBody(
   return request.readBody(how, share)
 }
 
-function queryOf(url: string) {
-  const mark = url.indexOf('?')
-  return parse(mark === -1 ? '' : url.slice(mark + 1))
+/** The query with its mark, or nothing. */
+export function searchOf(target: string): string {
+  const mark = target.indexOf('?')
+  return mark === -1 ? '' : target.slice(mark)
 }
 
 function idempotencyKeyOf(header: string | undefined, { idempotency }: RequestOptions): string | undefined {

@@ -21,10 +21,11 @@ export const BALANCE_META = 'svc/balance'
 export const MAX_CHARGE_META = 'svc/max-charge'
 export const IDEMPOTENCY_KEY_META = 'svc/idempotency-key'
 
-const RESULTS = { answer: delivered, payment: paymentRequired, problem } as const satisfies Record<
-  OutcomeKind,
-  (outcome: ChargeOutcome) => CallToolResult
->
+const RESULTS = {
+  answer: ({ answer }) => contentResult(contentOf(answer!)),
+  payment: paymentRequired,
+  problem,
+} as const satisfies Record<OutcomeKind, (outcome: ChargeOutcome) => CallToolResult>
 
 export function resultOf(outcome: ChargeOutcome): CallToolResult {
   const result = RESULTS[OUTCOMES[outcome.final].kind](outcome)
@@ -37,10 +38,6 @@ export function resultOf(outcome: ChargeOutcome): CallToolResult {
     ...(final === 'replayed' && { 'svc/replayed': true }),
   }
   return Object.keys(meta).length > 0 ? { ...result, _meta: meta } : result
-}
-
-function delivered({ answer }: ChargeOutcome): CallToolResult {
-  return contentResult(contentOf(answer!))
 }
 
 /** Paying clients look for the challenge in one of these two places, and all of them need `isError`. */

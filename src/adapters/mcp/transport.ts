@@ -7,7 +7,7 @@ import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import { INVALID_REQUEST, idIn, RpcRefusal, rpcRefusal, rpcRefused } from '../../domain/json-rpc.js'
 import { type MatchPath, readMessageInput } from '../../domain/message-input.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
-import { isRecord, type Parsed, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
+import { isRecord, type Parsed, presentedPayment } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import { type IncomingRequest, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import {
@@ -132,7 +132,8 @@ async function callTool(
     streams: false,
     body: { kind: 'read', value: body },
     query: def.method === 'GET' && isRecord(input) ? input : {},
-    payment: paymentIn(meta),
+    // Not the one in a header, which is of the whole connection: a payment is for one call.
+    payment: presentedPayment(meta[PAYMENT_META], `_meta["${PAYMENT_META}"]`),
     proof: meta[PROOF_META] === undefined ? incoming.proof : readProof(meta[PROOF_META]),
     ...keys,
   })
@@ -142,12 +143,6 @@ async function callTool(
 
 function areKeys<Name extends string>(keys: Record<Name, unknown>): keys is Record<Name, string | undefined> {
   return Object.values(keys).every(key => key === undefined || isIdempotencyKey(key))
-}
-
-/** Ignores a payment in a header: a header belongs to the whole connection, and a payment belongs to one call. */
-function paymentIn(meta: Readonly<Record<string, unknown>>): Parsed<PaymentPayload> {
-  const payment = meta[PAYMENT_META]
-  return presentedPayment(payment, `_meta["${PAYMENT_META}"]`)
 }
 
 /** Passes only the MCP part of the request to the SDK. */

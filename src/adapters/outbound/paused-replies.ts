@@ -7,10 +7,8 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 
-/** A reply that may be paused. */
-export interface PausedReply {
-  resume(): void
-}
+type Handler = Dispatcher.DispatchHandler
+type PausedReply = { resume(): void }
 
 let beingSent: PausedReply | undefined
 const received = new WeakMap<Socket, PausedReply>()
@@ -44,28 +42,23 @@ subscribe('undici:client:sendHeaders', message => {
 export function resumingFetch(send: typeof fetch, own?: Dispatcher): typeof fetch {
   return (input, init) => {
     const { dispatcher: given = own } = { ...init } as { dispatcher?: Dispatcher }
+    const over = (version: 1 | 2) =>
+      given ?? Reflect.get(globalThis, Symbol.for(`undici.globalDispatcher.${version}`))
     const dispatcher = {
-      dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
-        // Undici 8 has other handlers, and no such fault.
-        const isFaulty = handler.onHeaders !== undefined
-        const over = given ?? setForAll(isFaulty ? 1 : 2)
-        return over.dispatch(options, isFaulty ? resumed(handler) : handler)
-      },
+      // Undici 8 has other handlers, a place of its own, and no such fault.
+      dispatch: (options: object, handler: Handler) =>
+        handler.onHeaders ? over(1).dispatch(options, resumed(handler)) : over(2).dispatch(options, handler),
       // Undici's mocks get the bodies of requests in another form.
       get isMockActive() {
-        return ((given ?? setForAll(1)) as { readonly isMockActive?: boolean }).isMockActive
+        return over(1).isMockActive
       },
     }
     return send(input, Object.assign({}, init, { dispatcher }))
   }
 }
 
-function setForAll(version: 1 | 2): Dispatcher {
-  return Reflect.get(globalThis, Symbol.for(`undici.globalDispatcher.${version}`))
-}
-
-function resumed(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
-  const reply: Dispatcher.DispatchHandler & PausedReply = Object.assign(Object.create(handler), {
+function resumed(handler: Handler): Handler {
+  const reply: Handler & PausedReply = Object.assign(Object.create(handler), {
     resume() {},
     onConnect(...given) {
       beginsToSend(reply)
@@ -77,6 +70,6 @@ function resumed(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandle
     },
     // A parser that is resumed at the end of its connection says so with nothing: pausing it again would undo that.
     onData: chunk => chunk.length === 0 || handler.onData!.call(reply, chunk),
-  } satisfies Dispatcher.DispatchHandler & PausedReply)
+  } satisfies Handler & PausedReply)
   return reply
 }

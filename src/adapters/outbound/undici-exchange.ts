@@ -1,5 +1,6 @@
 /** Requests over a pool of kept-alive connections of undici. */
 import { setImmediate } from 'node:timers/promises'
+import type { Dispatcher } from 'undici'
 import type { StreamSource } from '../../domain/handler-answer.js'
 import { loadOnce } from '../../domain/load-once.js'
 import { systemClock } from '../../ports/clock.js'
@@ -80,13 +81,6 @@ export class ReplyTooLarge extends Error {}
 /** How much of a stream waits for a caller that reads slowly. */
 const WAITING_BYTES_MAX = 65_536
 
-/** Of undici, as far as it is used here. */
-interface Controller {
-  abort(cause: Error): void
-  pause(): void
-  resume(): void
-}
-
 /**
  * Needs no stream and no signal of Node's: 60 µs where undici's `request` takes 90, while payers wait. Undici calls the methods whose
  * names begin with `on`.
@@ -99,7 +93,7 @@ export class UndiciReply implements StreamSource {
   /** The first result counts. */
   #give!: (body: Buffer | StreamSource) => void
   #refuse!: (cause: Error) => void
-  #controller: Controller | undefined
+  #controller: Dispatcher.DispatchController | undefined
   #isStream = false
   #chunks: Buffer[] = []
   #bytes = 0
@@ -114,7 +108,7 @@ export class UndiciReply implements StreamSource {
     })
   }
 
-  onRequestStart(controller: Controller): void {
+  onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     // It was cut while it waited for a connection: a payment must not be sent now.
     if (this.#ended instanceof Error) controller.abort(this.#ended)
@@ -130,7 +124,7 @@ export class UndiciReply implements StreamSource {
     if (this.#rules.isEnough?.(status)) this.#give(Buffer.alloc(0))
   }
 
-  onResponseData(controller: Controller, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     // From a parser that is resumed when the connection has ended: pausing it again would undo that.
     if (chunk.length === 0) return
     this.#chunks.push(chunk)

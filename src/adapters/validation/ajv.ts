@@ -18,17 +18,16 @@ const CHECKS_MAX = 10_000
 type SchemaCheck = (input: unknown) => Checked
 
 /** Checks by schema and coercion: equal schemas of several endpoints are compiled once. */
-const checks = new LRUCache<string, SchemaCheck>({ max: CHECKS_MAX })
+const checks = new LRUCache<string, SchemaCheck, Parameters<typeof compiled>>({
+  max: CHECKS_MAX,
+  memoMethod: (_, __, { context }) => compiled(...context),
+})
 
 export function ajvValidator(): InputValidator {
   return {
     compile(schema, { coerce, allowSlow = false }) {
       const key = `${coerce} ${allowSlow} ${JSON.stringify(schema)}`
-      const known = checks.get(key)
-      if (known) return known
-      const check = compiled(schema, coerce, allowSlow)
-      checks.set(key, check)
-      return check
+      return checks.memo(key, { context: [schema, coerce, allowSlow] })
     },
   }
 }

@@ -19,21 +19,21 @@ const STEPS_A_TEST = 20
 /** More different patterns than any process has whose schemas are written by people. */
 const PATTERNS_MAX = 1_000
 
-const patterns = new LRUCache<string, LinearPattern>({ max: PATTERNS_MAX })
+const patterns = new LRUCache<string, LinearPattern>({ max: PATTERNS_MAX, memoMethod: patternOf })
 
 /**
  * @throws SyntaxError for a malformed pattern
  * @throws Error for a pattern that cannot be tested in linear time, because of look-around or back references
  */
 export function linearPattern(pattern: string): LinearPattern {
-  const known = patterns.get(pattern)
-  if (known) return known
+  return patterns.memo(pattern)
+}
+
+function patternOf(pattern: string): LinearPattern {
   const native = new RegExp(pattern, 'u')
-  const made = isPlainSequence(pattern)
+  return isPlainSequence(pattern)
     ? { matcher: counted(native, STEPS_A_CHARACTER, 1, pattern), lengthMax: Number.POSITIVE_INFINITY }
     : inRe2(pattern)
-  patterns.set(pattern, made)
-  return made
 }
 
 /** Why a text cannot be tested in linear time, or not as long a text as the schema allows. @throws SyntaxError */

@@ -75,15 +75,10 @@ function keptPerOrigin(write: (origin: string) => string, caches: unknown[]): (o
     max: ORIGINS_MAX,
     maxSize: TEXT_LENGTH_MAX,
     sizeCalculation: text => text.length,
+    memoMethod: write,
   })
   caches.push(written)
-  return origin => {
-    const known = written.get(origin)
-    if (known !== undefined) return known
-    const text = write(origin)
-    written.set(origin, text)
-    return text
-  }
+  return origin => written.memo(origin)
 }
 
 /** The listed endpoints of an agent, reached under `baseUrl`, which has no trailing slash. */

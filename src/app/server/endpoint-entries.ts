@@ -152,10 +152,9 @@ export type ExampleCheck = (example: unknown) => Checked
  * satisfies both, and is shown as it is sent. If the library answers later, the JSON Schema alone decides.
  */
 export function exampleCheck(def: EndpointDef): ExampleCheck {
-  const { input, inputSchema } = def
+  const { input, inputSchema, method, allowSlowInput: allowSlow } = def
   if (input === undefined) return value => ({ value })
-  if (inputSchema === undefined)
-    return validator.compile(input, { coerce: def.method === 'GET', allowSlow: def.allowSlowInput })
+  if (inputSchema === undefined) return validator.compile(input, { coerce: method === 'GET', allowSlow })
   const published = validator.compile(input, { coerce: false, allowSlow: true })
   const own = standardCheck(inputSchema.schema)
   return example => {

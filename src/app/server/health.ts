@@ -32,9 +32,14 @@ export function healthOf({ agent, facilitators, deps, healthChecks, journal }: H
   const ask = namedChecks(healthChecks, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
   const named = Object.keys(healthChecks).length > 0
   return async (): Promise<HealthReport> => {
-    const [checks, reads] = await Promise.all([ask(), isLoaded(deps.reader)])
+    // Node keeps a module that could not be loaded as it is: only a restart helps.
+    const isLoaded = deps.reader().then(
+      () => true,
+      () => false,
+    )
+    const checks = await ask()
     return {
-      ok: reads && Object.values(checks).every(result => result === 'ok'),
+      ok: (await isLoaded) && Object.values(checks).every(result => result === 'ok'),
       agent: agent.handle,
       payTo: agent.payTo,
       facilitator: facilitators[0].url,
@@ -45,14 +50,6 @@ export function healthOf({ agent, facilitators, deps, healthChecks, journal }: H
       ...(named && { checks }),
     }
   }
-}
-
-/** Node keeps a module that could not be loaded as it is: only a restart helps. */
-function isLoaded(load: () => Promise<unknown>): Promise<boolean> {
-  return load().then(
-    () => true,
-    () => false,
-  )
 }
 
 /** The reasons for which a call that arrives now would be refused. */
@@ -76,7 +73,7 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
   const questions: Readonly<Record<Reason, HealthCheck>> = {
     shutting_down: () => !deps.stop.draining(),
     store_unavailable: takesWrites(deps),
-    subscriptions_unavailable: sells ? () => touchWindows(deps) : () => true,
+    subscriptions_unavailable: () => !sells || deps.subscriptions.get('ready'),
     facilitator_unavailable: async () => {
       const answered = await Promise.all(facilitators.map(facilitator => facilitator.ready()))
       return answered.includes(true)
@@ -126,10 +123,6 @@ function takesWrites({ store, random, clock }: ChargeDeps): HealthCheck {
       await store.close({ ...hold, how: 'release', retentionMs: 0 })
     }
   }
-}
-
-async function touchWindows({ subscriptions }: ChargeDeps): Promise<void> {
-  await subscriptions.get('ready')
 }
 
 /** Fails if it returns `false`, throws, rejects, or takes too long. */

@@ -173,15 +173,12 @@ function failed(error: string) {
 function addNew(found: Map<string, BazaarResource>, resources: readonly BazaarResource[]): number {
   const before = found.size
   for (const resource of resources) {
-    const key = keyOf(resource)
+    // A resource may have an entry for each network.
+    const { resourceUrl, method, type, accepts } = resource
+    const key = JSON.stringify([resourceUrl, method, type, accepts])
     if (!found.has(key)) found.set(key, resource)
   }
   return found.size - before
-}
-
-/** A resource may have an entry for each network. */
-function keyOf({ resourceUrl, method, type, accepts }: BazaarResource): string {
-  return JSON.stringify([resourceUrl, method, type, accepts])
 }
 
 /** `undefined` at the end. A page may be shorter than it was asked to be, and is the last only where it says so or is empty. */

@@ -200,6 +200,78 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
     })
   })
 
+  describe('what Redis keeps of a balance', () => {
+    const END_MS = 300_000
+
+    /** A balance of ten units, and its calls, whose leases need not be equal: a deploy may change their length. */
+    async function balance() {
+      const { world, s } = await stored()
+      const store = redisChargeStore(world.connection, world.prefix, world.time)
+      const { slot } = s
+      const call = (token: string) => ({
+        ...{ slot, token, hasUnits: true, claim: { name: token, bodyHash: 'body' } },
+      })
+      const take = (token: string, units: number, leaseMs: number) =>
+        store.open({ ...call(token), leaseMs, take: units })
+      const sell = async () => store.sell({ slot, units: 10, expiresAtMs: (await world.time.now()) + END_MS })
+      await sell()
+      return {
+        ...{ store, slot, take, sell, advance: world.advance },
+        release: (token: string) => store.close({ ...call(token), how: 'release', retentionMs: 0 }),
+        count: (token: string, charge: number) =>
+          store.count({ ...call(token), how: 'complete', charge, retentionMs: 1_000 }),
+        /** Of the balance and of what is reserved, in steps of ten seconds: real time goes on. */
+        async livesMs() {
+          const names = await world.keys()
+          const of = (end: string) => names.find(name => name.endsWith(end))
+          const lives = [':units', ':reserved'].map(async end => {
+            const name = of(end)
+            return name === undefined ? undefined : redis().client.pttl(world.prefix + name)
+          })
+          return (await Promise.all(lives)).map(ms => ms && Math.round(ms / 10_000) * 10_000)
+        },
+      }
+    }
+
+    it('is there for the longest of the calls that reserved before its end, and what is reserved as long', async () => {
+      const b = await balance()
+      expect(await b.livesMs()).toEqual([END_MS, undefined])
+      await b.take('short', 1, 1_000)
+      expect(await b.livesMs()).toEqual([END_MS, END_MS])
+      await b.take('long', 4, END_MS)
+      const longMs = END_MS + LAPSED_KEPT_MS
+      expect(await b.livesMs()).toEqual([longMs, longMs])
+      await b.take('short again', 1, 1_000)
+      expect(await b.livesMs()).toEqual([longMs, longMs])
+      await b.advance(END_MS - 10_000)
+      await b.take('last', 1, 1_000)
+      const leftMs = longMs - END_MS + 10_000
+      expect(await b.livesMs()).toEqual([leftMs, leftMs])
+      await b.advance(20_000)
+      expect(await b.count('long', 4)).toEqual({ verdict: 'closed', unused: 6 })
+    })
+
+    it('forgets what lapsed, although it was reserved of the balance before', async () => {
+      const b = await balance()
+      await b.take('stopped', 4, 1_000)
+      await b.store.drop(b.slot)
+      await b.sell()
+      expect(await b.livesMs()).toEqual([END_MS, END_MS])
+      await b.advance(2 * LAPSED_KEPT_MS)
+      expect(await b.take('next', 10, 1_000)).toMatchObject({ units: { verdict: 'taken', unused: 10 } })
+    })
+
+    it('keeps what is reserved as long as itself, also where nothing was since the last one', async () => {
+      const b = await balance()
+      await b.take('long', 4, END_MS)
+      await b.advance(END_MS - 50_000)
+      await b.release('long')
+      await b.take('short', 4, 1_000)
+      const [unitsMs, reservedMs] = await b.livesMs()
+      expect(reservedMs).toBe(unitsMs)
+    })
+  })
+
   describe('what Redis keeps of an owner’s answers', () => {
     /** So many of them, and an older one, are exactly the budget. */
     const SEVERAL = 8

@@ -115,6 +115,11 @@ export function bearerCases({ expect, it, fresh }: Cases): void {
       answerName: 'another’s',
     })
     expect(await s.close(alive, 'release')).toBe('closed')
+    const settling = { key: 'third', payment: 't' }
+    await s.recorded(s.call('settling', settling), 'owed')
+    await s.advance(s.leaseMs)
+    await s.ended(s.call('d', { payment: 'u' }), 'forfeit', 'lost', { answerName: 'third' })
+    expect(owed(await s.open(s.call('successor', settling)))).toBe('owed')
   })
 
   it('a second forfeit under the same name replaces nothing, and a completion files nothing there', async s => {

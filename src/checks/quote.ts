@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import { isValidAddress } from '../adapters/algorand/address.js'
 import { isPublicAddress } from '../adapters/outbound/guarded-fetch.js'
 import { type BazaarDeclaration, unlistable } from '../domain/bazaar-declaration.js'
-import { textFromBase64 } from '../domain/bytes.js'
+import { fromBase64, textOf } from '../domain/bytes.js'
 import { deeperThan } from '../domain/json.js'
 import { parseBaseUnits } from '../domain/money.js'
 import { type NetworkFacts, networkOf } from '../domain/network.js'
@@ -57,7 +57,7 @@ export function quoteIn({ status, headers }: Reply): { readonly quote: Quote } |
   const quote = decodeAnswerHeader(header)
   if (quote === undefined) return { why: `${PAYMENT_REQUIRED_HEADER} is not base64 of a JSON object` }
   // What follows looks into it, level by level.
-  const isDeep = deeperThan(textFromBase64(header.replaceAll('-', '+').replaceAll('_', '/')), DEPTH_MAX)
+  const isDeep = deeperThan(textOf(fromBase64(header.replaceAll('-', '+').replaceAll('_', '/'))), DEPTH_MAX)
   return isDeep ? { why: `the quote is nested deeper than ${DEPTH_MAX} levels` } : { quote }
 }
 

@@ -23,10 +23,6 @@ export function textToBase64(text: string): string {
   return isNode ? Buffer.from(text, 'utf8').toString('base64') : toBase64(new TextEncoder().encode(text))
 }
 
-export function textFromBase64(base64: string): string {
-  return textOf(fromBase64(base64))
-}
-
 export function textOf(bytes: Uint8Array): string {
   return isNode
     ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')

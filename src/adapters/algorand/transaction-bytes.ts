@@ -39,10 +39,14 @@ function mapHeadOf(entries: number): Buffer {
   return entries < 16 ? Buffer.of(0x80 | entries) : Buffer.of(0xde, entries >> 8, entries & 0xff)
 }
 
+const GROUP_HEAD = Buffer.from('TG\x81\xa6txlist', 'latin1')
+const HASH_HEAD = Buffer.of(0xc4, 32)
+
 export function groupIdOf(hashes: readonly Uint8Array[]): Buffer {
   const head = hashes.length < 16 ? Buffer.of(0x90 | hashes.length) : Buffer.of(0xdc, 0, hashes.length)
-  const list = hashes.flatMap(hash => [Buffer.of(0xc4, 32), hash])
-  return hashOf(Buffer.concat([Buffer.from('TG\x81\xa6txlist', 'latin1'), head, ...list]))
+  const parts: Uint8Array[] = [GROUP_HEAD, head]
+  for (const hash of hashes) parts.push(HASH_HEAD, hash)
+  return hashOf(Buffer.concat(parts))
 }
 
 /** Whether the group's id was made of these transactions in this order. Compares the ids before it hashes. */

@@ -8,7 +8,7 @@ import {
   uint64In,
   unavailable,
 } from '../../adapters/algorand/node-response-reader.js'
-import { textFromBase64 } from '../../domain/bytes.js'
+import { fromBase64, textOf } from '../../domain/bytes.js'
 import { isRecord } from '../../domain/x402.js'
 
 /** If the chain does not answer, these reject: no answer is not an empty list. */
@@ -78,7 +78,7 @@ export function transferOf(transaction: unknown): Transfer {
     txId: textIn(transaction, 'id'),
     payer: textIn(transaction, 'sender'),
     landedMs: Number(bigintIn(transaction, 'round-time')) * 1_000,
-    ...(typeof transaction.note === 'string' && { note: textFromBase64(transaction.note) }),
+    ...(typeof transaction.note === 'string' && { note: textOf(fromBase64(transaction.note)) }),
   }
   if (!isRecord(transfer)) return { ...landed, receiver: '', asset: '', amount: 0n }
   const { sender } = transfer

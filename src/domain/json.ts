@@ -60,7 +60,7 @@ export interface JsonBounds {
 export const ENVELOPE_BOUNDS: JsonBounds = { values: 512, characters: 32_768 }
 
 /**
- * Whether the value of a JSON text is within the bounds. Stops where one is exceeded.
+ * Whether the value of a JSON text is within the bounds, and nests no deeper than what is received may. Stops where one is exceeded.
  *
  * @param apart what is bounded elsewhere, and not looked into
  */
@@ -70,18 +70,19 @@ export function isWithin(value: unknown, bounds: JsonBounds, apart: readonly unk
     characters -= text.length
     return characters >= 0
   }
-  const take = (part: unknown): boolean => {
+  const take = (part: unknown, depth: number): boolean => {
     values--
     if (values < 0) return false
     if (typeof part === 'string') return takeText(part)
     if (typeof part !== 'object' || part === null || apart.includes(part)) return true
-    if (Array.isArray(part)) return part.length <= values && part.every(each => take(each))
+    if (depth === 0) return false
+    if (Array.isArray(part)) return part.length <= values && part.every(each => take(each, depth - 1))
     const members = part as Readonly<Record<string, unknown>>
     // What was parsed inherits no members. Listing them all before the first took three times as long.
-    for (const name in members) if (!takeText(name) || !take(members[name])) return false
+    for (const name in members) if (!takeText(name) || !take(members[name], depth - 1)) return false
     return true
   }
-  return take(value)
+  return take(value, RECEIVED_DEPTH_MAX)
 }
 
 /**

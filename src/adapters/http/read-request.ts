@@ -8,7 +8,6 @@ import type { BodyType } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import {
   deeperThan,
-  jsonIn,
   mayHoldUnusualNumbers,
   NumberOverflow,
   plainNumbers,
@@ -123,7 +122,7 @@ function readPayment(headers: IncomingHttpHeaders): Parsed<PaymentPayload> {
     return { kind: 'malformed', why: 'PAYMENT-SIGNATURE and X-PAYMENT differ; send one payment' }
   const text = String(current ?? legacy)
   if (text.length > LENGTH_MAX) return oversizedPayment(WHERE)
-  const payload = decodeHeader(text, json => jsonIn(json, RECEIVED_DEPTH_MAX))
+  const payload = decodeHeader(text)
   if (payload !== undefined) return presentedPayment(payload, WHERE)
   return { kind: 'malformed', why: 'The payment header is not base64 of a JSON object' }
 }

@@ -109,19 +109,20 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
     return answer
   }
 
-  async function ask(
+  async function ask<Verdict>(
+    verdictOf: (answer: Answer) => Verdict,
     path: string,
     payment: PaymentPayload,
     requirements: PaymentRequirements,
     timeoutMs: number,
     headers: Readonly<Record<string, string>>,
-  ): Promise<Answer> {
+  ): Promise<Verdict> {
     const listed = watch.known ?? (await watch.current())
     const body = bodyOf(payment, requirements, listed?.network ?? requirements.network)
-    if (!body) return NOT_SENT
+    if (!body) return verdictOf(NOT_SENT)
     const answer = heard(await payments.send({ method: 'POST', path, headers, body, timeoutMs }))
     lastOutage = 'outage' in answer ? `${path}: ${answer.outage}` : undefined
-    return answer
+    return verdictOf(answer)
   }
 
   return {
@@ -132,9 +133,9 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
       return wasUp
     },
     verify: (payment, requirements) =>
-      ask('/verify', payment, requirements, verifyTimeoutMs, known).then(verificationOf),
+      ask(verificationOf, '/verify', payment, requirements, verifyTimeoutMs, known),
     settle: (payment, requirements) =>
-      ask('/settle', payment, requirements, settleTimeoutMs, asker).then(settlementOf),
+      ask(settlementOf, '/settle', payment, requirements, settleTimeoutMs, asker),
     get status() {
       const lastError = watch.lastError === undefined ? lastOutage : `/supported: ${watch.lastError}`
       return lastError === undefined ? { answered } : { answered, lastError }

@@ -5,10 +5,7 @@
  * Above the limit, a body that is still arriving is dropped for a body that arrives now: a slow sender delays only
  * itself. A complete body stays until its call ends or its handler begins.
  */
-/**
- * Node's memory for each chunk of a body besides the bytes (measured). For a body in chunks of one byte it is nearly
- * all of the memory.
- */
+/** What Node takes for each chunk of a body besides its bytes, as measured: nearly all of it where chunks have one byte. */
 const PIECE_BYTES = 200
 
 export class BodyBudget {

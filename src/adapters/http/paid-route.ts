@@ -45,18 +45,16 @@ export function paidRoute(
   const own = [...UNCACHED, ...deprecationHeaders(def)]
   const taken = new Set(own.map(name => name.toLowerCase()))
   const headers = shared.concat(own)
-  const called = async (request: HostRequest, asked: Target) => {
+  const answer = async (request: HostRequest, asked: Target) => {
     const target = def.upstream === undefined ? asked : forwardable(request, asked)
     const share = options.bodies.open()
+    let outcome: ChargeOutcome
     try {
       const body = await readBody(request, how, share)
-      return await options.charge.call(def.name, readRequest(request, body, share, options, target))
+      outcome = await options.charge.call(def.name, readRequest(request, body, share, options, target))
     } finally {
       share.close()
     }
-  }
-  const answer = async (request: HostRequest, target: Target) => {
-    const outcome = await called(request, target)
     try {
       return forReader(def, request, outcome, replyToOutcome(outcome, taken))
     } catch (cause) {

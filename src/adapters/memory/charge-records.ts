@@ -89,10 +89,11 @@ export class ChargeRecords implements Records {
     return this.#paymentsAtWork < callsMax || payments.every(({ txId }) => this.payment(txId))
   }
 
-  keep({ claims, payments, units }: Decision<unknown>): void {
+  keep<Verdict>({ verdict, claims, payments, units }: Decision<Verdict>): Verdict {
     for (const claim of claims) this.#keepClaim(claim)
     for (const payment of payments) this.#keepPayment(payment)
     if (units) this.#keepUnits(units)
+    return verdict
   }
 
   #keepClaim(given: Claim): void {

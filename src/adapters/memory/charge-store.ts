@@ -1,6 +1,5 @@
 /** One process. Each move is one synchronous step. Nothing survives a restart, but under `svc dev`. */
 
-import type { Decision } from '../../domain/charge-store/records.js'
 import * as transition from '../../domain/charge-store/transition.js'
 import type { Opened, UnitsChargeStore } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
@@ -41,26 +40,22 @@ export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): Units
     records.collect(nowMs)
     return nowMs
   }
-  const kept = <Verdict>(decision: Decision<Verdict>): Verdict => {
-    records.keep(decision)
-    return decision.verdict
-  }
   return {
     async open(move) {
       const decision = transition.open(records, move, timeOfMove())
       if (decision.verdict.verdict === 'opened' && !records.hasRoomFor(decision)) return { verdict: 'full' }
-      return withCopies(kept(decision))
+      return withCopies(records.keep(decision))
     },
-    record: async move => kept(transition.record(records, move, timeOfMove())),
+    record: async move => records.keep(transition.record(records, move, timeOfMove())),
     renew: async (holds, leaseMs) => {
       const nowMs = timeOfMove()
-      return holds.map(hold => kept(transition.renew(records, hold, leaseMs, nowMs)))
+      return holds.map(hold => records.keep(transition.renew(records, hold, leaseMs, nowMs)))
     },
-    close: async move => kept(transition.close(records, move, timeOfMove())),
-    resolve: async move => kept(transition.resolve(records, move, timeOfMove())),
-    sell: async move => kept(transition.sell(records, move, timeOfMove())),
-    drop: async slot => kept(transition.drop(records, slot, timeOfMove())),
-    count: async move => kept(transition.count(records, move, timeOfMove())),
+    close: async move => records.keep(transition.close(records, move, timeOfMove())),
+    resolve: async move => records.keep(transition.resolve(records, move, timeOfMove())),
+    sell: async move => records.keep(transition.sell(records, move, timeOfMove())),
+    drop: async slot => records.keep(transition.drop(records, slot, timeOfMove())),
+    count: async move => records.keep(transition.count(records, move, timeOfMove())),
     now,
   }
 }

@@ -123,7 +123,8 @@ function scopeOf(deps: ChargeDeps, call: Call, key: string): Scope | undefined {
   // Nobody proved to be this payer. A random key names its owner; with a short one, the payment's own bytes do.
   const claimed = read?.payer ?? claimedPayer(payload)
   if (claimed !== undefined && key.length >= RANDOM_KEY_LENGTH_MIN) return { who: ['claimed', claimed] }
-  return { who: ['payment', ...(read ? [read.txId, read.wrapperDigest] : [digestOf(payload)])] }
+  const digests = read ? [read.txId, read.wrapperDigest] : [sha256(canonicalJson(payload.payload ?? null))]
+  return { who: ['payment', ...digests] }
 }
 
 /** The name of an answer whose payment has no key: another signature over the same transaction has another name. */
@@ -158,10 +159,6 @@ export function requestHash({ request }: Pick<Call, 'request'>): string {
   const sent =
     value instanceof Uint8Array ? `bytes ${hash('sha256', value, 'base64url')}` : canonicalJson(value)
   return sha256(`${asked} ${sent}`)
-}
-
-function digestOf({ payload = null }: PaymentPayload): string {
-  return sha256(canonicalJson(payload))
 }
 
 export function sha256(text: string): string {

@@ -16,9 +16,8 @@ const BLOCK_BYTES = 64
  * who lacks the secret can read neither answers nor subscription keys. Layout: iv, tag, ciphertext.
  */
 export function seal(kept: ReplayedAnswer, secret: string, claim: string, random: Random): Uint8Array {
-  const { answer, ...rest } = kept
-  const { status, headers, cookies, body = '' } = answer ?? {}
-  const head = Buffer.from(JSON.stringify({ status, headers, cookies, ...rest }), 'utf8')
+  const { status, headers, cookies, body = '' } = kept.answer ?? {}
+  const head = Buffer.from(JSON.stringify({ status, headers, cookies, ...kept, answer: undefined }), 'utf8')
   const length = Buffer.alloc(4)
   length.writeUInt32BE(head.length)
   const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body

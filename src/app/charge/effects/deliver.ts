@@ -80,7 +80,8 @@ async function answer(
 ): Promise<'delivered' | 'failed'> {
   const handler = call.request.handler ?? (call.endpoint.def.handler as Handler)
   const returned = await handler(contextOf(deps, call, cancellation))
-  const rendered = await renderFor(call, returned, cancellation)
+  const rendering = renderFor(call, returned, cancellation)
+  const rendered = rendering instanceof Promise ? await rendering : rendering
   if (cancellation.isCancelled) {
     discardStream(call)
     return 'failed'

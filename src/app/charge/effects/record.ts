@@ -15,7 +15,9 @@ export async function record(deps: ChargeDeps, call: Call) {
   const stop = stopReason(deps, call)
   if (stop !== undefined) return stop
   try {
-    if ((await keep(deps, call)) === 'superseded') return 'superseded'
+    const { periodMs } = call.endpoint
+    const kept = periodMs === undefined ? recording(deps, call) : keepWithWindow(deps, call, periodMs)
+    if ((await kept) === 'superseded') return 'superseded'
   } catch (cause) {
     deps.logger.error({ err: cause }, 'a store did not record; nothing is charged')
     return storeDown(call)
@@ -23,25 +25,24 @@ export async function record(deps: ChargeDeps, call: Call) {
   return stopReason(deps, call) ?? 'recorded'
 }
 
+async function recording(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superseded' | undefined> {
+  const move = call.holds.owned && recordMove(deps, call)
+  try {
+    return await (move && deps.store.record(move))
+  } catch (cause) {
+    call.holds.held = 'unknown'
+    throw cause
+  }
+}
+
 /**
  * Stores the window and records the answer, at the same time. A process that ends between the two may leave an answer whose
  * window is not stored: recovery stores it before it settles.
  */
-async function keep(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superseded' | undefined> {
-  const { periodMs } = call.endpoint
-  if (periodMs !== undefined) call.window.sold = await newWindow(deps, call, periodMs)
-  const move = call.holds.owned && recordMove(deps, call)
-  const recording = async () => {
-    try {
-      return await (move && deps.store.record(move))
-    } catch (cause) {
-      call.holds.held = 'unknown'
-      throw cause
-    }
-  }
-  const { sold } = call.window
-  if (sold === undefined) return recording()
-  const [stored, recorded] = await Promise.allSettled([storeWindow(deps, call, sold), recording()])
+async function keepWithWindow(deps: ChargeDeps, call: Call, periodMs: number) {
+  const sold = await newWindow(deps, call, periodMs)
+  call.window.sold = sold
+  const [stored, recorded] = await Promise.allSettled([storeWindow(deps, call, sold), recording(deps, call)])
   // The window was not stored, so there is nothing to delete later.
   if (stored.status === 'rejected') call.window.sold = undefined
   if (recorded.status === 'rejected') throw recorded.reason

@@ -4,10 +4,12 @@ import { algorandPaymentSigner } from '../adapters/algorand/payment-signer.js'
 import { signingKeyFromSeed } from '../adapters/algorand/signing-keys.js'
 import { isReplay, receiptOf } from '../app/client/charge-evidence.js'
 import { errorCodeOf, type HttpReply, wholeReply } from '../app/client/http-exchange.js'
+import { proofOf } from '../app/client/payer-proof.js'
 import { challengeOf, keepsKeys as sellerKeepsKeys } from '../app/client/read-quote.js'
 import { SvcError } from '../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER, withIdentifier } from '../domain/idempotency-key.js'
 import type { NetworkFacts } from '../domain/network.js'
+import { SIGN_IN_WITH_X_HEADER } from '../domain/sign-in-with-x.js'
 import {
   encodeHeader,
   PAYMENT_SIGNATURE_HEADER,
@@ -15,7 +17,8 @@ import {
   type PaymentRequirements,
   readRequirements,
 } from '../domain/x402.js'
-import { sleep, unlessAborted, wakefulClock } from '../ports/clock.js'
+import { sleep, systemClock, unlessAborted, wakefulClock } from '../ports/clock.js'
+import type { PaymentSigner, SignedPayment } from '../ports/payment-signer.js'
 import { systemRandom } from '../ports/random.js'
 import type { SandboxControl } from './sandbox-control.js'
 
@@ -68,13 +71,13 @@ export async function callerAt(
       `The agent settles elsewhere than on the sandbox at ${sandbox.url}: start it with SVC_SANDBOX=${sandbox.url}`,
       'network_mismatch',
     )
-  let validRounds = 0
+  let signed: SignedPayment | undefined
   let funds = BigInt(requirements.amount) * CALLS_AFFORDED
   await sandbox.fund(wallet.address, { usdc: funds, microAlgos: MICRO_ALGOS })
   const keepsKeys = sellerKeepsKeys(challenge)
 
-  async function send(payment?: PaymentPayload | string, named = key, leave?: AbortSignal): Promise<Answer> {
-    const headers: Record<string, string> = {}
+  async function send(payment?: PaymentPayload | string, named = key, leave?: AbortSignal, proof?: string) {
+    const headers: Record<string, string> = proof === undefined ? {} : { [SIGN_IN_WITH_X_HEADER]: proof }
     if (typeof payment === 'string') headers[PAYMENT_SIGNATURE_HEADER] = payment
     else if (payment) {
       headers[PAYMENT_SIGNATURE_HEADER] = encodeHeader(withIdentifier(payment, named))
@@ -98,6 +101,16 @@ export async function callerAt(
 
   const pause = (ms: number) => unlessAborted(sleep(wakefulClock, ms), signal, 'Stopped')
 
+  async function asPayer<T>(act: (signer: PaymentSigner) => Promise<T>): Promise<T> {
+    const algod = algodClient({ url: sandbox.url })
+    try {
+      // Each payment asks the node anew: the case may have moved its rounds.
+      return await act(algorandPaymentSigner({ key: wallet, network, algod, paramsMaxAgeMs: 0 }))
+    } finally {
+      await algod.close()
+    }
+  }
+
   async function untilSettling(): Promise<void> {
     while ((await sandbox.takenFaults()) === 0) await pause(POLL_MS)
   }
@@ -105,22 +118,13 @@ export async function callerAt(
   return {
     payer: wallet.address,
     requirements,
-    keepsKeys,
     /** Signs a payment. What is changed is changed in what is signed, and not in what the payment says of itself. */
     async pay(
       change?: (asked: PaymentRequirements) => Partial<PaymentRequirements>,
     ): Promise<PaymentPayload> {
-      const algod = algodClient({ url: sandbox.url })
-      try {
-        // Each payment asks the node anew: the case may have moved its rounds.
-        const signer = algorandPaymentSigner({ key: wallet, network, algod, paramsMaxAgeMs: 0 })
-        const changed = { ...requirements, ...change?.(requirements) }
-        const { payload, firstValid, lastValid } = await signer.sign(challenge, changed)
-        validRounds = Number(lastValid - firstValid)
-        return { ...payload, accepted: requirements }
-      } finally {
-        await algod.close()
-      }
+      const changed = { ...requirements, ...change?.(requirements) }
+      signed = await asPayer(signer => signer.sign(challenge, changed))
+      return { ...signed.payload, accepted: requirements }
     },
     /** Under the key of this case, unless another is named. */
     send: (payment?: PaymentPayload | string, named?: string) => send(payment, named),
@@ -133,6 +137,14 @@ export async function callerAt(
       leave.abort()
       return answer
     },
+    /** Where the last answer says that this payment was spent, sends it again as its payer, which proves itself. */
+    async proven(payment: PaymentPayload, answers: readonly Answer[]) {
+      if (answers.at(-1)?.end !== 'payment_spent') return answers
+      const spent = { chainId: requirements.network, requestId: signed!.txId }
+      const deps = { clock: systemClock, random: systemRandom }
+      const proof = await asPayer(signer => proofOf(new URL(target.url), spent, { ...deps, signer }))
+      return [...answers, await send(payment, key, undefined, proof)]
+    },
     /** Sends again until the agent has an end for this payment. */
     async settled(payment: PaymentPayload) {
       for (let at = 0; ; at++) {
@@ -143,7 +155,7 @@ export async function callerAt(
     },
     untilSettling,
     /** Moves the ledger past the last valid round of what was signed. Not further: a node forgets blocks, and could prove nothing. */
-    expire: () => sandbox.advance(validRounds + 1),
+    expire: () => sandbox.advance(Number(signed!.lastValid - signed!.firstValid) + 1),
     mend: () => sandbox.mend(),
     async becomePoor() {
       wallet = newKey()

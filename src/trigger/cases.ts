@@ -18,6 +18,8 @@ const FREE = [0] as const
 const ONCE = [1] as const
 /** A second answer for one payment: repeated where the agent keeps keys, else refused. */
 const NO_SECOND_RUN = ['replayed', 'payment_spent', 'payment_in_use', 'idempotency_in_progress'] as const
+/** For its payer: kept by default, for two minutes at least. */
+const PROVEN = ['replayed', 'payment_spent', 'answer_not_kept'] as const
 const HANG_UP_DELAY_MS = 600
 
 async function payOnce(caller: Caller): Promise<readonly Answer[]> {
@@ -67,13 +69,13 @@ export const CASES = {
     charges: ONCE,
   },
   retry: {
-    says: 'the same call is sent again: one payment, one key',
+    says: 'the same call is sent again, at last with a proof of its payer: one payment, one key',
     rule: 'a call that is sent again is never charged again',
     async play(caller) {
       const payment = await caller.pay()
-      return [await caller.send(payment), await caller.send(payment)]
+      return caller.proven(payment, [await caller.send(payment), await caller.send(payment)])
     },
-    ends: [['answered'], NO_SECOND_RUN],
+    ends: [['answered'], NO_SECOND_RUN, PROVEN],
     charges: ONCE,
   },
   'at-once': {
@@ -88,15 +90,15 @@ export const CASES = {
     charges: ONCE,
   },
   'hang-up': {
-    says: 'the caller leaves while the payment settles, and asks again',
+    says: 'the caller leaves while the payment settles, and asks again, at last with a proof',
     rule: 'a payment that was settled is never charged again, and its answer is not sold twice',
     fault: ['settle', 'slow-before', 1, HANG_UP_DELAY_MS],
     async play(caller) {
       const payment = await caller.pay()
       const left = await caller.leaveWhileSettling(payment)
-      return [left, await caller.settled(payment)]
+      return caller.proven(payment, [left, await caller.settled(payment)])
     },
-    ends: [['left'], NO_SECOND_RUN],
+    ends: [['left'], NO_SECOND_RUN, PROVEN],
     charges: ONCE,
   },
   'verify-refused': {

@@ -19,6 +19,8 @@ export interface Played {
   readonly advice?: string
 }
 
+const LOST = 'The answer is lost to its caller: keepAnswers is off, or it was too large to keep.'
+
 export async function play(
   name: CaseName,
   target: Target,
@@ -33,8 +35,8 @@ export async function play(
     const paid = await caller.paid()
     const price = BigInt(caller.requirements.amount)
     const broken = brokenIn(played, answers, paid, price)
-    const advice = adviceOn(name, answers, caller.keepsKeys)
-    return { name, target, answers, paid, price, broken, ...(advice !== undefined && { advice }) }
+    const isLost = (name === 'hang-up' || name === 'retry') && answers.at(-1)?.end !== 'replayed'
+    return { name, target, answers, paid, price, broken, ...(isLost && { advice: LOST }) }
   } finally {
     if (played.fault) await sandbox.mend()
   }
@@ -65,12 +67,4 @@ export function brokenIn(
       ? ['the last answer asks to pay again, and it was charged']
       : []),
   ]
-}
-
-function adviceOn(name: CaseName, answers: readonly Answer[], keepsKeys: boolean): string | undefined {
-  const isLost = (name === 'hang-up' || name === 'retry') && answers.at(-1)?.end !== 'replayed'
-  if (!isLost) return undefined
-  return keepsKeys
-    ? 'The answer is lost to its caller: with idempotency: { onLostResponse: "replay" } it is kept for them.'
-    : 'The answer is lost to its caller: with idempotency, a call that is sent again gets it.'
 }

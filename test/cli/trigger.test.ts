@@ -48,6 +48,27 @@ describe('svc trigger', () => {
     expect(seller.sandbox.faults.list()).toEqual([])
   })
 
+  it('gets a lost answer by a proof of its payer, from an agent without any option', async () => {
+    const plain = await openSeller([
+      defineEndpoint({ name: 'echo', price: '$0.01', handler: ({ body }) => body }),
+    ])
+    const forgetful = await openSeller(
+      [defineEndpoint({ name: 'echo', price: '$0.01', handler: ({ body }) => body })],
+      { keepAnswers: false },
+    )
+    try {
+      for (const name of ['retry', 'hang-up']) {
+        const kept = await svc(['trigger', name, plain.url], { SVC_SANDBOX: plain.sandbox.url })
+        expect(kept.stdout).toMatch(/409 payment_spent[\s\S]+200 replayed[\s\S]+charged \$0\.01/)
+        expect(kept.stdout).not.toContain('lost')
+      }
+      const lost = await svc(['trigger', 'retry', forgetful.url], { SVC_SANDBOX: forgetful.sandbox.url })
+      expect([lost.code, lost.stdout]).toEqual([0, expect.stringContaining('keepAnswers is off')])
+    } finally {
+      await Promise.all([plain, forgetful].map(each => each.close()))
+    }
+  })
+
   it('asks the agent only for its manifest where the user says what to send', async () => {
     const asked: unknown[] = []
     const listen = ({ url }: { url?: string }) => asked.push(url)

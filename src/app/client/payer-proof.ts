@@ -51,7 +51,8 @@ export async function provenDelivery(
   if (!reply || errorCodeOf(reply) !== 'payment_spent' || !namesPayment(reply, txId)) return undefined
   if (!takesProofs(spent.selected.challenge, deps.network)) return undefined
   try {
-    const waiting = withTimeout(deps.clock, deps.timeoutMs, proofOf(paid.url, spent, deps))
+    const about = { chainId: spent.selected.accepted.network, requestId: txId }
+    const waiting = withTimeout(deps.clock, deps.timeoutMs, proofOf(paid.url, about, deps))
     const proof = await unlessAborted(waiting, paid.signal, 'The proof was aborted')
     if (proof === undefined) return undefined
     const proving = { ...paid, headers: { ...paid.headers, [SIGN_IN_WITH_X_HEADER]: proof } }
@@ -70,10 +71,10 @@ function takesProofs({ extensions }: PaymentRequired, network: NetworkFacts): bo
   return Array.isArray(chains) && chains.some(chain => isRecord(chain) && isIdOf(network, chain.chainId))
 }
 
-async function proofOf(
+export async function proofOf(
   { host, origin, pathname, search }: URL,
-  { signed, selected }: Spent,
-  { signer, clock, random }: ProofDeps,
+  spent: Pick<UnsignedProof, 'chainId' | 'requestId'>,
+  { signer, clock, random }: Pick<ProofDeps, 'signer' | 'clock' | 'random'>,
 ): Promise<string | undefined> {
   const uri = origin + pathname + search
   const unsigned: UnsignedProof = {
@@ -81,11 +82,10 @@ async function proofOf(
     address: signer.address,
     uri: uri.length > URI_LENGTH_MAX ? origin : uri,
     version: '1',
-    chainId: selected.accepted.network,
     type: 'ed25519',
     nonce: randomId(random),
     issuedAt: new Date(clock.now()).toISOString(),
-    requestId: signed.txId,
+    ...spent,
   }
   const signature = await signer.signText?.(proofBytes(unsigned).subarray(PREFIX_BYTES))
   return signature && encodeHeader({ ...unsigned, signature: toBase64(signature) })

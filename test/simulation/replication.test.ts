@@ -42,6 +42,25 @@ describe('a replica that takes over', () => {
     expect(held.stores.notes).toHaveLength(3)
   })
 
+  it('is alone until the old primary is its replica, which has its writes then', () => {
+    const { held, note } = written()
+    expect(held.isAlone).toBe(false)
+    held.failOver(20)
+    expect(held.isAlone).toBe(true)
+    note('four')
+    held.rejoin()
+    expect([held.isAlone, held.stores.notes]).toEqual([false, ['one at 10', 'four at 40']])
+  })
+
+  it('gives way to the old primary, which has what it alone had, and nothing that was written meanwhile', () => {
+    const { held, note } = written()
+    held.failOver(20)
+    note('four')
+    expect(held.failBack().flatMap(({ names }) => names)).toEqual(['four'])
+    note('five')
+    expect(held.stores.notes).toEqual(['one at 10', 'two at 20', 'three at 30', 'five at 40'])
+  })
+
   it('has nothing where the store keeps nothing', () => {
     const { held } = written()
     held.confirm(3)

@@ -9,6 +9,7 @@ import {
   type Transfer,
 } from '../../../src/parts.js'
 import { ENDPOINTS } from '../world/agents.js'
+import type { Truth } from '../world/truth.js'
 import type { World } from '../world/world.js'
 
 /** What an audit finds where the call that charged died before it wrote its line. */
@@ -37,10 +38,14 @@ export async function audited(world: World): Promise<void> {
   const period = { fromMs: Math.min(...startedMs) - span, toMs: Math.max(...startedMs) + span }
   const piece = {
     headers: [{ ...header, openedMs: period.fromMs }],
-    runs: truth.calls,
+    runs: truth.journal,
     lost: 0,
     unreadable: 0,
-    streams: [],
+    streams: truth.streamEnds.map(({ id, txId, brokenBy }) => ({
+      stream: id,
+      ...(txId !== undefined && { txId }),
+      ...(brokenBy && { brokenBy }),
+    })),
     counts: [],
     flaws: [],
   }
@@ -90,6 +95,20 @@ function refundsAreOwed({ truth, ledger, conditions }: World, { refunds, mayBeKe
         `${txId} landed in doubt and was answered by nobody: not on the list`,
       )
   }
+  for (const txId of brokenStreams(truth))
+    if (ledger.landed(txId) && !listed.has(txId))
+      truth.violated('refunds-are-owed', `${txId} paid for a stream that nobody had whole: not on the list`)
+}
+
+/** Payments for streams that broke, or whose process died, where no call gave the whole answer. */
+function brokenStreams({ journal, streamEnds, calls }: Truth): string[] {
+  const whole = new Set(
+    calls.flatMap(({ txId, final, streamBroken }) => (ANSWERS.has(final) && !streamBroken ? [txId] : [])),
+  )
+  const ended = new Set(streamEnds.flatMap(({ id, brokenBy }) => (brokenBy ? [] : [id])))
+  return journal.flatMap(({ id, txId, streaming }) =>
+    streaming && txId !== undefined && !ended.has(id) && !whole.has(txId) ? [txId] : [],
+  )
 }
 
 const ANSWERS: ReadonlySet<string> = new Set(['settled', 'replayed'])

@@ -159,7 +159,10 @@ const opensNothing: Act = async stage => {
 const CENT = 10_000n
 const CAP = 6n * CENT
 
-/** The real client: it buys, calls, tops up by itself within its cap; and dies with its ledger, which another one takes over. */
+/**
+ * The real client: it buys, calls, tops up by itself within its cap; and dies with its ledger, which another one takes over. Its seller
+ * may forget the balance.
+ */
 const byClient: Act = async stage => {
   const { world, buyer, act, dice } = stage
   const name = `${buyer.name} prepaid`
@@ -179,7 +182,9 @@ const byClient: Act = async stage => {
   const client = isMortal ? new Buyer(world, name, { ...options, ledger: first.ledger }) : first
   client.act = act
   if (isMortal) await expected(stage, client.client.topUp(ORIGIN, '$0.03'), { by: client })
+  const forgets = world.fate.dice(`${act}.forgets`)
   for (let times = dice.between(2, 6); times > 0; times--) {
+    if (forgets.chance(0.2)) world.seller.forget(forgets)
     const endpoint = dice.pick(['work', 'tale', 'metered', 'units'] as const)
     await expected(stage, client.client.call(`${ORIGIN}/${endpoint}`, workFor(stage)), { by: client })
     await sleep(buyer.process.clock, dice.span(10, 30_000))

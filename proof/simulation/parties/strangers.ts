@@ -141,7 +141,7 @@ const changesMeanwhile: Act = async stage => {
   world.checkLater(() => withinCap(stage, careful.signer.address, CENT, 1n))
 }
 
-/** A client that dies in the middle of a call, and one that takes its ledger over. */
+/** A client that dies in the middle of a call, and one that takes its ledger over; the seller may have started again meanwhile. */
 const comesBack: Act = async stage => {
   const { world, buyer, act, dice } = stage
   const first = new Buyer(world, `${buyer.name} mortal`, { maxPerDay: '$0.03' })
@@ -152,6 +152,7 @@ const comesBack: Act = async stage => {
   void first.client.call(world.urlOf('work'), work).catch(() => {})
   await sleep(buyer.process.clock, dice.between(10, 2_000))
   first.process.die()
+  if (dice.chance(0.5)) world.seller.forget(world.fate.dice(`${act}.forgets`))
   const { ledger } = first
   const next = new Buyer(world, first.name, { maxPerDay: '$0.03', ledger })
   next.act = act

@@ -807,3 +807,33 @@ export const ON_BALANCES = [
     ],
   },
 ]
+
+const ON_REDIS = 'src/adapters/redis/charge-store.ts'
+
+/** Of stores that forget. @type {readonly Bug[]} */
+export const ON_FORGETTING = [
+  {
+    name: 'record-is-not-waited-for',
+    says: 'A record is not waited for, so a failover to a replica forgets it.',
+    meets: '`waitReplicas` × failover',
+    edits: [
+      {
+        file: ON_REDIS,
+        find: "const record = inTime('svcRecord', RECORD, replicated)",
+        replace: "const record = inTime('svcRecord', RECORD)",
+      },
+    ],
+  },
+  {
+    name: 'count-is-not-waited-for',
+    says: 'What a call on a balance cost is not waited for, so a failover forgets it.',
+    meets: 'balances × failover',
+    edits: [
+      {
+        file: ON_REDIS,
+        find: 'const send = charge === undefined ? close : closeReplicated',
+        replace: 'const send = charge === undefined ? close : closeReplicated && close',
+      },
+    ],
+  },
+]

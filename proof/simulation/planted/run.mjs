@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bundled } from '../bundle.mjs'
-import { MADE_UP, ON_BALANCES, ONCE_THERE } from './bugs.mjs'
+import { MADE_UP, ON_BALANCES, ON_FORGETTING, ONCE_THERE } from './bugs.mjs'
 
 const CALLS_MAX = 100_000
 
@@ -19,7 +19,12 @@ const { values, positionals: wanted } = parseArgs({
 })
 const rows = values['random-rows'] ? ['random-'] : []
 console.log('| bug | interaction | seed | calls until found | invariant |\n|---|---|---:|---:|---|')
-for (const { name, says, meets = '', edits } of [...ONCE_THERE, ...MADE_UP, ...ON_BALANCES]) {
+for (const { name, says, meets = '', edits } of [
+  ...ONCE_THERE,
+  ...MADE_UP,
+  ...ON_BALANCES,
+  ...ON_FORGETTING,
+]) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const file = await bundled(join(folder, `${name}.mjs`), edits, 'proof/simulation/hunt.ts')
   const said = execFileSync(process.execPath, [file, String(CALLS_MAX), ...rows], {

@@ -1,6 +1,7 @@
 /**
  * A store whose replica may take over before it has the last writes: what was written after some moment is forgotten, as after a failover
- * of Redis; or the store begins empty. A replica makes the same moves at the same times, so its state is what these make of new stores.
+ * of Redis; or the store begins empty. The old primary may come back in its place, with what it alone has had. A replica makes the same
+ * moves at the same times, so its state is what these make of new stores.
  */
 export interface Write {
   readonly atMs: number
@@ -18,6 +19,8 @@ export class Replication<Stores> {
   readonly #log: Made<Stores>[] = []
   /** What the replica has, at the least. */
   #confirmed = 0
+  /** What the old primary alone has, and after which writes: until it is a replica of the new one. */
+  #parted: { readonly length: number; readonly writes: readonly Made<Stores>[] } | undefined
   /** While writes are made again: when they were made. */
   #againMs: number | undefined
   stores: Stores
@@ -46,17 +49,37 @@ export class Replication<Stores> {
   /** The replica takes over, with the writes of before this moment and with those that it has confirmed. @returns the others */
   failOver(sinceMs: number): readonly Write[] {
     const first = this.#log.findIndex(({ atMs }) => atMs >= sinceMs)
-    return this.#cutAt(Math.max(this.#confirmed, first < 0 ? this.#log.length : first))
+    const length = Math.max(this.#confirmed, first < 0 ? this.#log.length : first)
+    const writes = this.#replaced(length, [])
+    this.#parted = { length, writes }
+    return writes
+  }
+
+  /** Whether the old primary has not become a replica yet. */
+  get isAlone(): boolean {
+    return this.#parted !== undefined
+  }
+
+  /** The old primary becomes a replica. */
+  rejoin(): void {
+    this.#parted = undefined
+  }
+
+  /** The old primary takes over again. @returns what was written meanwhile */
+  failBack(): readonly Write[] {
+    const { length, writes } = this.#parted!
+    this.#parted = undefined
+    return this.#replaced(length, writes)
   }
 
   /** @returns all writes */
   forgetAll(): readonly Write[] {
     this.#confirmed = 0
-    return this.#cutAt(0)
+    return this.#replaced(0, [])
   }
 
-  #cutAt(length: number): readonly Write[] {
-    const lost = this.#log.splice(length)
+  #replaced(length: number, others: readonly Made<Stores>[]): readonly Made<Stores>[] {
+    const lost = this.#log.splice(length, Number.POSITIVE_INFINITY, ...others)
     this.#againMs = this.#log[0]?.atMs
     this.stores = this.#make(this.#nowMs)
     for (const { atMs, move } of this.#log) {

@@ -33,6 +33,9 @@ const WAIT_MAX_MS = COMMAND_TIMEOUT_MS / 2
 /** Until another Redis answers. */
 const DOWN_MIN_MS = 100
 const DOWN_MAX_MS = 15_000
+/** Until the old primary is a replica, or takes over again. */
+const ALONE_MAX_MS = 60_000
+const COMES_BACK = 0.4
 
 export interface SellerStores {
   readonly of: (from: Process) => Stores
@@ -136,7 +139,7 @@ export function sharedStores(world: World): SellerStores {
   function confirmed<Result>(on: Process, place: string, done: Result | Promise<Result>) {
     const { length } = held
     const name = fate.numbered(`${place}.wait`)
-    const isBehind = fate.strike(name, world.conditions.losses, timeline.nowMs) !== undefined
+    const isBehind = held.isAlone || fate.strike(name, world.conditions.losses, timeline.nowMs) !== undefined
     return new Promise<Result>((resolve, reject) => {
       on.clock.after(isBehind ? WAIT_MAX_MS : fate.fractionOf(name) * BEHIND_MS, () => {
         if (isBehind) return reject(new Error('0 of 1 replicas confirmed a write'))
@@ -225,21 +228,32 @@ export function sharedStores(world: World): SellerStores {
       }
     },
     forget(dice) {
-      if (!server.isAlive) return
-      const { nowMs } = timeline
-      server.die()
+      if (!server.isAlive || held.isAlone) return
       if (forgets === 'everything') {
         held.forgetAll()
-        truth.losses.all(nowMs)
-      } else {
-        const lost = held.failOver(nowMs - dice.span(1, BEHIND_MAX_MS))
-        truth.losses.latest(nowMs, lost, forgets === 'waited')
+        truth.losses.all(timeline.nowMs)
+        return replaced(dice)
       }
-      timeline.after(dice.span(DOWN_MIN_MS, DOWN_MAX_MS), () => {
-        server = new Process('redis', timeline)
-        for (const tell of waiting) tell()
+      const isWaited = forgets === 'waited'
+      const lost = held.failOver(timeline.nowMs - dice.span(1, BEHIND_MAX_MS))
+      truth.losses.latest(timeline.nowMs, lost, isWaited)
+      replaced(dice)
+      timeline.after(dice.span(DOWN_MIN_MS, ALONE_MAX_MS), () => {
+        if (world.fate.isOver || !dice.chance(COMES_BACK)) return held.rejoin()
+        world.trace('the old primary takes over again')
+        truth.losses.latest(timeline.nowMs, held.failBack(), isWaited)
+        replaced(dice)
       })
     },
+  }
+
+  /** Another server takes the place of this one. */
+  function replaced(dice: Dice): void {
+    server.die()
+    timeline.after(dice.span(DOWN_MIN_MS, DOWN_MAX_MS), () => {
+      server = new Process('redis', timeline)
+      for (const tell of waiting) tell()
+    })
   }
 }
 

@@ -117,6 +117,9 @@ export class Truth {
   readonly handlerRuns: Run[] = []
   readonly askings: Asking[] = []
   readonly calls: EndedCall[] = []
+  /** What the journal has of them, in its order: streams stand there before they leave, and their ends by themselves. */
+  readonly journal: (EndedCall & { readonly streaming?: true })[] = []
+  readonly streamEnds: EndedCall[] = []
   readonly endedMs = new Map<string, number>()
   readonly settles: SettleAsked[] = []
   /** What each process sent to be settled, and when. */
@@ -142,6 +145,7 @@ export class Truth {
   readonly calledSpent = new Set<string>()
   readonly losses = new Losses(this)
   deaths = 0
+  readonly #streaming = new Set<string>()
   readonly #reader = algorandPaymentReader()
   readonly #read = new Map<string, ReadPayment | undefined>()
   readonly #now: () => number
@@ -169,12 +173,18 @@ export class Truth {
   readonly runs: Runs = {
     ended: call => {
       this.calls.push(call)
+      if (this.#streaming.has(call.id)) this.streamEnds.push(call)
+      else this.journal.push(call)
       this.#notChargedForTheLost(call)
       this.#onEnd(call)
       this.endedMs.set(call.id, this.#now())
       this.#trace(
         `ended ${call.id.slice(0, 8)} ${call.path.join(' ')} ${call.final} ${call.txId?.slice(0, 6) ?? ''}`,
       )
+    },
+    streaming: call => {
+      this.#streaming.add(call.id)
+      this.journal.push({ ...call, streaming: true })
     },
     list: () => [],
   }

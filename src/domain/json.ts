@@ -76,7 +76,12 @@ export function isWithin(value: unknown, bounds: JsonBounds, apart: readonly unk
     if (typeof part === 'string') return takeText(part)
     if (typeof part !== 'object' || part === null || apart.includes(part)) return true
     if (depth === 0) return false
-    if (Array.isArray(part)) return part.length <= values && part.every(each => take(each, depth - 1))
+    if (Array.isArray(part)) {
+      if (part.length > values) return false
+      // `every` would need a function, and with it a context for each value: 4.5 kB for a payment.
+      for (const each of part) if (!take(each, depth - 1)) return false
+      return true
+    }
     const members = part as Readonly<Record<string, unknown>>
     // What was parsed inherits no members. Listing them all before the first took three times as long.
     for (const name in members) if (!takeText(name) || !take(members[name], depth - 1)) return false

@@ -100,8 +100,8 @@ export const ONCE_THERE = [
     edits: [
       {
         file: 'src/adapters/http/read-request.ts',
-        find: '    webOrigin(scheme, headers.host) ??\n',
-        replace: `    \`\${scheme}://\${headers.host}\` ??\n`,
+        find: '    webOrigin(scheme, request.headers.host) ??\n',
+        replace: `    \`\${scheme}://\${request.headers.host}\` ??\n`,
       },
       {
         file: 'src/adapters/a2a/transport.ts',

@@ -86,7 +86,7 @@ const DECIDES_NOTHING = /already|txndead|unexpectederror/
 export function verificationOf(answer: Answer): Verification {
   if ('outage' in answer) return { verdict: 'unreachable', cause: answer.outage, down: !answer.ofRequest }
   const { status, body } = answer
-  if (status === 200 && body.isValid === true) return { verdict: 'valid', ...named('payer', body.payer) }
+  if (status === 200 && body.isValid === true) return { verdict: 'valid', payer: named(body.payer) }
   if (body.isValid !== false || !isVerdict(status))
     return { verdict: 'unreachable', cause: `status ${status} without a verdict`, down: false }
   const reason = reasonOf(body.invalidReason, body.invalidMessage)
@@ -100,9 +100,9 @@ export function settlementOf(answer: Answer): Settlement {
   if (status === 200 && body.success === true)
     return {
       verdict: 'settled',
-      ...named('txId', body.transaction || body.txId),
-      ...named('network', body.network),
-      ...named('payer', body.payer),
+      txId: named(body.transaction || body.txId),
+      network: named(body.network),
+      payer: named(body.payer),
     }
   if (body.success !== false || !isVerdict(status))
     return { verdict: 'unknown', cause: `status ${status} without a verdict` }
@@ -137,9 +137,8 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-function named<K extends string>(key: K, value: unknown): { readonly [P in K]?: string } {
-  const text = printable(value)
-  return (text === '' ? {} : { [key]: text }) as { readonly [P in K]?: string }
+function named(value: unknown): string | undefined {
+  return printable(value) || undefined
 }
 
 function reasonOf(reason: unknown, message: unknown): string {

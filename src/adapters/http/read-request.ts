@@ -170,13 +170,13 @@ export function rootOf(request: HostRequest): string {
 }
 
 /** Scheme and host, from a proxy's forwarded headers if there are any. The result always parses as the origin of a URL. */
-function originOf({ headers, scheme: own, localHost }: HostRequest): string {
-  const proto = firstOf(headers['x-forwarded-proto'])?.toLowerCase()
-  const scheme = proto === 'http' || proto === 'https' ? proto : own
+function originOf(request: HostRequest): string {
+  const proto = firstOf(request.headers['x-forwarded-proto'])?.toLowerCase()
+  const scheme = proto === 'http' || proto === 'https' ? proto : request.scheme
   return (
-    webOrigin(scheme, headers['x-forwarded-host']) ??
-    webOrigin(scheme, headers.host) ??
-    `${scheme}://${localHost}`
+    webOrigin(scheme, request.headers['x-forwarded-host']) ??
+    webOrigin(scheme, request.headers.host) ??
+    `${scheme}://${request.localHost}`
   )
 }
 
@@ -205,10 +205,10 @@ const known = new Map<string, string | undefined>()
 
 /** `undefined` for a header whose host a URL cannot have: a port above 65535, five numbers, an invalid IPv6 address. */
 function webOrigin(scheme: string, header: string | string[] | undefined): string | undefined {
-  const host = firstOf(header)
-  if (host === undefined || !HOST.test(host)) return undefined
+  const host = firstOf(header) ?? ''
   const text = `${scheme}://${host}`
-  if (known.has(text)) return known.get(text)
+  const before = known.get(text)
+  if (before !== undefined || !HOST.test(host)) return before
   const origin = URL.canParse(text) ? new URL(text).origin : undefined
   if (known.size >= HOSTS_MAX) known.clear()
   known.set(text, origin)

@@ -64,12 +64,14 @@ export class ChargeRecords implements Records {
     return this.#reserved.sum(slot, nowMs)
   }
 
-  collect(nowMs: number): void {
+  /** Forgets what has ended by then, and returns that moment. */
+  collect(nowMs: number): number {
     this.#expiry.collect(nowMs, record => {
       if ('txId' in record) this.#keepPayment({ ...record, state: paymentTable.initial })
       else if ('unused' in record) this.#keepUnits({ ...record, state: subscriptionTable.initial })
       else this.#keepClaim({ ...record, state: claimTable.initial })
     })
+    return nowMs
   }
 
   get all(): Kept {

@@ -35,11 +35,7 @@ export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): Units
   // A time of day that is set ahead, and back again, ends no lease and no balance.
   const epochMs = clock.now() - clock.monotonic()
   const now = () => epochMs + clock.monotonic()
-  const timeOfMove = () => {
-    const nowMs = now()
-    records.collect(nowMs)
-    return nowMs
-  }
+  const timeOfMove = () => records.collect(now())
   return {
     async open(move) {
       const decision = transition.open(records, move, timeOfMove())

@@ -78,7 +78,7 @@ invalid_path 400 The path can be read in two ways. You were not charged; percent
 method_not_allowed 405 The path takes other methods: see Allow. A payment that came with it was not looked at.
 body_already_read 500 A parser in front of this app read the body. You were not charged; its seller mounts the app before the parser, or uses one that leaves the body.
 body_too_large 413 The body is larger than maxBodyBytes, which is 1 MiB unless set.
-unsupported_encoding 415 Send the body without a Content-Encoding.
+unsupported_encoding 415 Send the body without a Content-Encoding; where an app reads what was priced, in UTF-8 and not as a form.
 bad_request 400 This is no HTTP that the server can read.
 incomplete_body 400 The body ended before it was complete.
 request_timeout 408 The headers took longer than 10 seconds, or all of it longer than 30, unless set.

@@ -28,12 +28,9 @@ export function checkSubscription(subscription: unknown, refuse: (why: string) =
   refuseUnknown(subscription as object, ['price', 'period', 'calls'], 'subscription', refuse)
   const { period, calls } = subscription as { period?: unknown; calls?: unknown }
   periodMs(period)
-  if (calls !== undefined && !isCount(calls))
+  const isCount = Number.isInteger(calls) && (calls as number) >= 1 && (calls as number) <= CALLS_MAX
+  if (calls !== undefined && !isCount)
     refuse(`subscription.calls is a whole number from 1 to ${CALLS_MAX}, not ${shown(calls)}`)
-}
-
-function isCount(calls: unknown): boolean {
-  return Number.isInteger(calls) && (calls as number) >= 1 && (calls as number) <= CALLS_MAX
 }
 
 /** Such as ` for 30d`, and ` for 30d or 100 calls`; empty where a payment buys one call. */

@@ -68,7 +68,8 @@ async function send(received: IncomingRequest, options: A2aOptions): Promise<Tra
   const input = inputOf(message, schemaOfMessage(def))
   const outcome = await flow.call(def, input, incoming, {})
   // A payment in a header belongs to the flow of HTTP, whatever the client activates.
-  if (outcome.final === 'quoted' && wantsTask(incoming.headers)) {
+  const wantsTask = EXTENSION_HEADERS.some(name => urisIn(incoming.headers[name]).includes(A2A_X402_URI))
+  if (outcome.final === 'quoted' && wantsTask) {
     const { contextId = options.random.uuid() } = message
     return keepQuoted(flow, { endpoint: def.name, contextId, input }, def, outcome, incoming)
   }
@@ -125,10 +126,6 @@ function activated(
       return active.length > 0 ? [[name, active.join(', ')]] : []
     }),
   )
-}
-
-function wantsTask(headers: Readonly<Record<string, string | undefined>>): boolean {
-  return EXTENSION_HEADERS.some(name => urisIn(headers[name]).includes(A2A_X402_URI))
 }
 
 function urisIn(header: string | undefined): readonly string[] {

@@ -46,7 +46,7 @@ export function paidRoute(
   const taken = new Set(own.map(name => name.toLowerCase()))
   const headers = shared.concat(own)
   const answer = async (request: HostRequest, asked: Target) => {
-    const target = def.upstream === undefined ? asked : forwardable(request, asked)
+    const target = def.upstream === undefined && !request.app ? asked : forwardable(request, asked)
     const share = options.bodies.open()
     let outcome: ChargeOutcome
     try {
@@ -77,7 +77,7 @@ export function paidRoute(
   }
 }
 
-/** More than these are not read for the price, and would reach the upstream. */
+/** More than these are not read for the price, and would reach the upstream or the app. */
 const QUERY_FIELDS_MAX = 1_000
 
 export function forwardable({ target: sent, headers }: HostRequest, target: Target): Target {

@@ -85,9 +85,19 @@ export function readBody(
   const encoding = request.headers['content-encoding']
   // Bytes that another server or the app around reads are passed on as they are.
   const isPassedOn = how.type === 'bytes' && (how.isForwarded || request.app !== undefined)
-  if (encoding !== undefined && encoding !== 'identity' && !isPassedOn)
+  const isEncoded = encoding !== undefined && encoding !== 'identity'
+  // What is priced here must be what the app reads, by parsers of its own.
+  const isReadAgain = request.app !== undefined && how.type !== 'bytes'
+  if ((isEncoded && !isPassedOn) || (isReadAgain && readsOtherwise(request.headers['content-type'])))
     throw httpErrorOf('unsupported_encoding')
   return request.readBody(how, share)
+}
+
+/** JSON in UTF-8 can be a form with other values, and other JSON in UTF-7. */
+function readsOtherwise(contentType = ''): boolean {
+  if (/^\s*(?:application\/x-www-form-urlencoded|multipart\/)/i.test(contentType)) return true
+  const charsets = contentType.matchAll(/charset\s*\*?=\s*"?([^\s";,]*)/gi)
+  return [...charsets].some(([, name]) => !/^(?:utf-?8|us-ascii)$/i.test(name!))
 }
 
 /** The query with its mark, or nothing. */

@@ -129,13 +129,10 @@ function partsOf(pattern: string): readonly Part[] | undefined {
     if (characters === undefined) return undefined
     const min = sign === undefined ? Number(least ?? 1) : sign === '+' ? 1 : 0
     const open = sign === '*' || sign === '+' || (comma === ',' && most === '')
-    parts.push({ characters, min, max: open ? Number.POSITIVE_INFINITY : maxOf(sign, min, most) })
+    const max = sign === '?' ? 1 : most ? Number(most) : min
+    parts.push({ characters, min, max: open ? Number.POSITIVE_INFINITY : max })
   }
   return parts
-}
-
-function maxOf(sign: string | undefined, min: number, most: string | undefined): number {
-  return sign === '?' ? 1 : most ? Number(most) : min
 }
 
 /** The characters of a class, as V8 itself matches them: a parser of our own could differ from V8. */

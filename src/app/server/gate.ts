@@ -114,14 +114,12 @@ export interface Gate {
   shutdown(reason?: string): Promise<ShutdownReport>
 }
 
-type Sold = GateTerms['sellRedirects']
-
-export function held({ status, headers, body }: HeldAnswer, redirects: Sold): ForwardedAnswer {
+export function held({ status, headers, body }: HeldAnswer, redirects?: boolean): ForwardedAnswer {
   return soldAs({ status, ...renderHead(headers) }, body, redirects)
 }
 
 /** A body that comes in pieces is read as a stream that a handler returned. */
-function soldAs(head: Omit<Answer, 'body'>, body: HeldAnswer['body'], redirects: Sold): ForwardedAnswer {
+function soldAs(head: Omit<Answer, 'body'>, body: HeldAnswer['body'], redirects?: boolean): ForwardedAnswer {
   refuseUnsold(head, redirects)
   if (body instanceof Readable) return new ForwardedAnswer({ body: '', ...head }, renderStream(body)!.source)
   const bytes = Buffer.from(body as Uint8Array)
@@ -131,14 +129,14 @@ function soldAs(head: Omit<Answer, 'body'>, body: HeldAnswer['body'], redirects:
   return new ForwardedAnswer({ body: isAscii(bytes) ? bytes.toString('latin1') : bytes, ...head })
 }
 
-export function refuseUnsold({ status }: Pick<Answer, 'status'>, redirects: Sold): void {
+export function refuseUnsold({ status }: Pick<Answer, 'status'>, redirects?: boolean): void {
   if (status === 206 || status === 304) throw new NoAnswer(`${status}, which nobody asked for`)
   // Such as the way to an app's login. Clients follow none with a payment.
-  if (status >= 300 && status < 400 && redirects !== true)
+  if (status >= 300 && status < 400 && !redirects)
     throw new NoAnswer(`${status}, which \`sellRedirects: true\` in its terms would sell`)
 }
 
-export async function whole(answer: Response, redirects: Sold): Promise<ForwardedAnswer> {
+export async function whole(answer: Response, redirects?: boolean): Promise<ForwardedAnswer> {
   const head = { status: answer.status, ...headersOfResponse(answer) }
   return soldAs(head, new Uint8Array(await answer.arrayBuffer()), redirects)
 }

@@ -334,6 +334,56 @@ describe('a route of Express', () => {
     expect((await asking('/checked', {})).status).toBe(415)
   })
 
+  const POLYGLOTS: readonly (readonly [string, string])[] = [
+    [
+      'application/json; charset=utf-7',
+      '{"tokens":1,"x":"+ACIALAAiAHQAbwBrAGUAbgBzACIAOgA5ACwAIgB5ACIAOgAi-"}',
+    ],
+    ['application/json;charset=utf-8; charset="utf\\-7"', '{"tokens":1}'],
+    ['application/x-www-form-urlencoded', '{"tokens":1,"x":"&tokens=9&"}'],
+    ['multipart/form-data; boundary=b', '{"tokens":1}'],
+  ]
+  it.each(POLYGLOTS)(
+    'that would read %s in another way than it was priced is not sold',
+    async (type, body) => {
+      const run = vi.fn((req, res) => void res.json(req.body))
+      const terms = {
+        price: ({ body }: { body: unknown }) => `$${(body as { tokens: number }).tokens / 1_000}`,
+        input: { type: 'object', properties: { tokens: { type: 'integer' } }, required: ['tokens'] },
+      } as const
+      const gate = gateOf()
+      const app = express().use(
+        '/front',
+        express.json({ verify: (req, _, buf) => Object.assign(req, { rawBody: buf }) }),
+      )
+      app.post(
+        '/behind',
+        gate.express({ ...terms, path: '/behind' }),
+        express.json(),
+        express.urlencoded(),
+        run,
+      )
+      app.post('/front', gate.express({ ...terms, path: '/front' }), run)
+      const url = await listen(app)
+      for (const path of ['/behind', '/front']) {
+        const asked = { method: 'POST', body, headers: { 'content-type': type } }
+        expect((await fetch(url + path, asked)).status).toBe(415)
+        const plain = {
+          ...asked,
+          headers: { 'content-type': 'application/json; charset="UTF-8"' },
+          body: '{"tokens":1}',
+        }
+        const payment = presenting(await signQuote(seller, challengeIn(await fetch(url + path, plain))))
+        expect(
+          (await fetch(url + path, { ...asked, headers: { ...asked.headers, ...payment } })).status,
+        ).toBe(415)
+        const sold = await fetch(url + path, { ...plain, headers: { ...plain.headers, ...payment } })
+        expect([sold.status, await sold.json()]).toEqual([200, { tokens: 1 }])
+      }
+      expect(run).toHaveBeenCalledTimes(2)
+    },
+  )
+
   it('leaves no header of an answer that was not paid for', async () => {
     const app = express()
     app.use((_, res, next) => {
@@ -430,6 +480,20 @@ describe('a route of Koa', () => {
 })
 
 describe('a route of Fastify', () => {
+  it('is not sold for more fields in its query than its price can read', async () => {
+    const run = vi.fn(async () => ({}))
+    const price = ({ query }: { query: Record<string, unknown> }) => `$${Number(query.n) / 1_000}`
+    const app = fastify({ forceCloseConnections: true })
+    app.get('/x', gateOf().fastify({ price }), run)
+    const url = closing({
+      url: await app.listen({ port: 0, host: '127.0.0.1' }),
+      close: () => app.close(),
+    }).url
+    const many = await ask(`${url}/x?n=1&${'a&'.repeat(999)}n=1000000`, { method: 'GET' })
+    expect([many.status, run.mock.calls.length]).toEqual([400, 0])
+    expect((await pay(seller, `${url}/x?n=1&${'a&'.repeat(998)}`, { method: 'GET' })).status).toBe(200)
+  })
+
   it('that hijacks its reply is sold as it wrote, or not at all', async () => {
     const app = fastify({ forceCloseConnections: true })
     const gate = gateOf()

@@ -44,27 +44,32 @@ export async function offerAt(port: number, asking: Asking = {}): Promise<Offer 
     ({ ok }) => ok,
     () => false,
   )
-  const call = await firstCallOf(manifest, url, asking)
+  const call = (await firstCallOf(manifest, url, asking)) ?? callToFillIn(manifest, url)
   return { url, manifest, ...(hasAudit && { auditUrl }), ...(call && { call }) }
+}
+
+/** An example is JSON: what takes text or bytes, as the routes of gates may, gets its body from the reader. */
+function callToFillIn(manifest: Manifest, agentUrl: string): FirstCall | undefined {
+  const found = ownEndpoints(manifest, agentUrl).find(({ bodyType }) => bodyType !== undefined)
+  const { url, method, price = '' } = found ?? {}
+  if (url === undefined || !/^\$[\d.]+$/.test(price)) return undefined
+  return { url, price: price.slice(1), ...(method === 'POST' && { body: '<its input>' }) }
+}
+
+/** Skips endpoints at other origins: the shown call, and the test of it here, go only to the agent that was asked. */
+function ownEndpoints({ endpoints }: Manifest, agentUrl: string): readonly ManifestEndpoint[] {
+  const isOwn = (url: string) => URL.canParse(url) && new URL(url).origin === new URL(agentUrl).origin
+  return endpoints.filter(({ url, method }) => isOwn(url) && (method === 'GET' || method === 'POST'))
 }
 
 export function manifestAt(url: string): Promise<Manifest | undefined> {
   return client.discover(url).catch(() => undefined)
 }
 
-export async function firstCallOf(
-  { endpoints }: Manifest,
-  url: string,
-  asking: Asking,
-): Promise<FirstCall | undefined> {
-  const { origin } = new URL(url)
-  const { only } = asking
-  for (const endpoint of endpoints) {
-    // Skip endpoints at other origins: the shown call, and the test of it here, go only to the agent that was asked.
-    if (!URL.canParse(endpoint.url) || new URL(endpoint.url).origin !== origin) continue
-    if (endpoint.method !== 'GET' && endpoint.method !== 'POST') continue
-    // An example is JSON: it is not shown for an endpoint that takes text or bytes.
-    if (only === undefined ? endpoint.bodyType !== undefined : endpoint.name !== only) continue
+async function firstCallOf(manifest: Manifest, url: string, asking: Asking): Promise<FirstCall | undefined> {
+  for (const endpoint of ownEndpoints(manifest, url)) {
+    const { only = endpoint.name } = asking
+    if (endpoint.name !== only || (!asking.only && endpoint.bodyType !== undefined)) continue
     const call = await exampleCall(endpoint, asking)
     if (call) return call
   }

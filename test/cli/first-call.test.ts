@@ -26,6 +26,17 @@ it('is of an endpoint that takes JSON, whatever stands before it', async () => {
   expect((await offerAt(Number(new URL(url).port)))?.call?.url).toBe(`${url}/echo`)
 })
 
+it('leaves the body to the reader where all that is sold takes text or bytes, as routes of a gate may', async () => {
+  const { url } = await open([
+    defineEndpoint({ name: 'upload', price: '$0.02', bodyType: 'bytes', handler: () => 'taken' }),
+  ])
+  expect((await offerAt(Number(new URL(url).port)))?.call).toEqual({
+    url: `${url}/upload`,
+    price: '0.02',
+    body: '<its input>',
+  })
+})
+
 it('has its price on a network of one’s own too, whose definition need not name a node', async () => {
   const sandbox = closing(await startSandbox({ network: LOCALNET }))
   const { url } = await open([echo], { sandbox, about: { network: sandbox.network } })

@@ -121,7 +121,7 @@ export function agentOf(
   const refuse = (why: string, code = 'invalid_agent'): never => {
     throw new SvcError(why, code)
   }
-  refuseUnknown(options, NAMES, '', why => refuse(`defineAgent: ${why}`))
+  refuseUnknown(options, NAMES, '', why => refuse(`the definition of the agent: ${why}`))
   if (typeof name !== 'string' || name === '') refuse('An agent needs a name')
   if (typeof description !== 'string' || description === '') refuse('An agent needs a description')
   if (typeof handle !== 'string' || !HANDLE.test(handle))

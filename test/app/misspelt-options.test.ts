@@ -103,6 +103,11 @@ const functions: Record<string, readonly [(options: object) => unknown, string, 
   createServer: [options => createServer(agent, options), 'invalid_options', { keepAnswer: 'keepAnswers' }],
   createHandler: [options => createHandler(agent, options), 'invalid_options', { bsaePath: 'basePath' }],
   createGate: [options => createGate(GATE, options), 'invalid_options', { keepAnswer: 'keepAnswers' }],
+  'the definition of createGate': [
+    more => createGate({ ...GATE, ...more }),
+    'invalid_agent',
+    { payTO: 'payTo' },
+  ],
   SvcClient: [
     options => new SvcClient(options),
     'invalid_options',
@@ -234,6 +239,14 @@ describe('a misspelt option is refused, and the nearest name is said', () => {
   it.each(cases)('$misspelt of $name', ({ call, code, misspelt, meant }) => {
     const words = new RegExp(`unknown option '[a-zA-Z.]*${misspelt}'. Did you mean '${meant}'\\?`)
     refusedWith(code, () => call({ [misspelt]: 1 }), words)
+  })
+
+  it('a gate is not told of a function that it did not call', () => {
+    refusedWith(
+      'invalid_agent',
+      () => createGate({ ...GATE, payTO: 1 } as never),
+      /^the definition of the agent: /,
+    )
   })
 
   it.each(GROUPS)('within %s: %j', (group, value, meant) => {

@@ -132,6 +132,10 @@ describe('the most specific route of a request', () => {
     },
   )
 
+  it('that is free may have an extension where nothing else is sold under its name', async () => {
+    expect((await ask(`${url}/public/other.tar.gz`, { method: 'GET' })).status).toBe(200)
+  })
+
   it('that is free and HEAD has no length that its server did not say', async () => {
     upstream.answer = socket => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n')
     const { head } = await sendRaw(url, rawRequest('HEAD', '/health'))
@@ -224,6 +228,10 @@ describe('an attack', () => {
     '/public/report;x=1',
     '/public/%72eport',
     '/public/report%00',
+    '/public/report.json',
+    '/public/Report.tar.gz',
+    '/public/report.',
+    '/public/report%20',
     '/PUBLIC/x/../report',
     'http://other/public/x',
     '//public/x',

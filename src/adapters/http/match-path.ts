@@ -41,12 +41,16 @@ export function patternMatcher(endpoints: readonly EndpointDef[]): MatchPatterns
     if (found.length === 0) return found
     const problem = pathProblem(path)
     if (problem !== undefined) throw invalidPath(problem)
-    // Servers behind this one may take both spellings for one path, and the prices of the two may differ.
+    // Servers behind this one may take several spellings for one path, and their prices may differ: another case, a parameter after `;`,
+    // an extension as the form of the answer (Rails), dots and spaces at the end as nothing (Windows).
     const answers = ({ def }: Matched) => methodsOf(def).includes(method as Method)
     const answering = found.find(answers)?.def
-    const similar = loose.match(decodeURIComponent(path).replace(/;[^/]*/g, '')).find(answers)?.def
-    if (answering !== undefined && similar !== undefined && similar !== answering)
-      throw invalidPath(`is ${pathOfEndpoint(similar)} in another spelling`)
+    const bare = decodeURIComponent(path).replace(/;[^/]*/g, '')
+    for (const spelling of new Set([bare, bare.replace(/(?:\.[^/]*| +)$/, '')])) {
+      const similar = loose.match(spelling).find(answers)?.def
+      if (answering !== undefined && similar !== undefined && similar !== answering)
+        throw invalidPath(`is ${pathOfEndpoint(similar)} in another spelling`)
+    }
     return found
   }
 }

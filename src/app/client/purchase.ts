@@ -101,7 +101,9 @@ async function readyPayment(
   // A ledger may be slow. The reservation has a payment now, and counts until the chain proves that it cannot land.
   if (request.signal?.aborted) throw new SdkError(abortedUnpaid(request), 'aborted')
   const key = request.headers[IDEMPOTENCY_KEY_HEADER] ?? randomId(deps.random)
-  return { key, selected, signed, reservation, begun, landsUntilMs: begun.monotonicMs + landsForMs(signed) }
+  const rounds = Number(signed.lastValid - signed.firstValid) - ROUNDS_TO_SETTLE
+  const landsUntilMs = begun.monotonicMs + rounds * ROUND_MS_MIN
+  return { key, selected, signed, reservation, begun, landsUntilMs }
 }
 
 async function signOrRelease(
@@ -127,10 +129,6 @@ function abortedUnpaid({ url }: HttpRequest): string {
 /** A round takes 2.8 s. Sellers count 2.5 s, and so does the client; the signed parameters may be a round old. */
 const ROUND_MS_MIN = 2_500
 const ROUNDS_TO_SETTLE = 4
-
-function landsForMs({ firstValid, lastValid }: SignedPayment): number {
-  return (Number(lastValid - firstValid) - ROUNDS_TO_SETTLE) * ROUND_MS_MIN
-}
 
 async function sendPayment(
   request: HttpRequest,

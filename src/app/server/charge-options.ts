@@ -104,12 +104,9 @@ const SEAL_SECRET_LENGTH_MIN = 32
 /** The words say nothing of what was given: it is a secret. */
 const sealSecrets: Option<readonly string[]> = (given = []) => {
   const secrets = typeof given === 'string' ? [given] : given
-  if (Array.isArray(secrets) && secrets.every(isSealSecret)) return secrets
+  const isLong = (secret: unknown) => typeof secret === 'string' && secret.length >= SEAL_SECRET_LENGTH_MIN
+  if (Array.isArray(secrets) && secrets.every(isLong)) return secrets
   throw invalid(`sealSecret is a text of at least ${SEAL_SECRET_LENGTH_MIN} characters, or a list of them`)
-}
-
-function isSealSecret(secret: unknown): secret is string {
-  return typeof secret === 'string' && secret.length >= SEAL_SECRET_LENGTH_MIN
 }
 
 const ownUrl: Option<string | undefined> = given => {

@@ -3,6 +3,7 @@ import type { Logger } from '../../ports/logger.js'
 import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-request.js'
 import { isBodiless, isStream, type Reply, type Route, replyToError } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
+import { pairsIn } from './write-reply.js'
 
 export interface FetchHandlerOptions {
   readonly clientAddress: ClientAddress | undefined
@@ -59,16 +60,10 @@ function headersOf(headers: Reply['headers']): Record<string, string> | [name: s
   const record: Record<string, string> = {}
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at]!.toLowerCase()
-    if (name in record) return pairsOf(headers)
+    if (name in record) return pairsIn(headers) as [string, string][]
     record[name] = headers[at + 1]!
   }
   return record
-}
-
-function pairsOf(headers: Reply['headers']): [name: string, value: string][] {
-  const pairs: [string, string][] = []
-  for (let at = 0; at < headers.length; at += 2) pairs.push([headers[at]!, headers[at + 1]!])
-  return pairs
 }
 
 /** How long a host may take nothing of an answer. A host that dropped the response does not say so. */

@@ -9,7 +9,7 @@ import type { EndpointOptions } from '../../domain/endpoint.js'
 import type { EndpointSchema } from '../../domain/endpoint-schemas.js'
 import { type Answer, ForwardedAnswer } from '../../domain/handler-answer.js'
 import type { HandlerContext } from '../../domain/handler-context.js'
-import { headersOfResponse, NoAnswer, renderHead } from '../charge/render-answer.js'
+import { NoAnswer, renderHead, renderResponse } from '../charge/render-answer.js'
 import { COLLECTED_BYTES_MAX, renderStream } from '../charge/render-stream.js'
 import type { ShutdownReport } from './drain.js'
 
@@ -137,6 +137,6 @@ export function refuseUnsold({ status }: Pick<Answer, 'status'>, redirects?: boo
 }
 
 export async function whole(answer: Response, redirects?: boolean): Promise<ForwardedAnswer> {
-  const head = { status: answer.status, ...headersOfResponse(answer) }
-  return soldAs(head, new Uint8Array(await answer.arrayBuffer()), redirects)
+  const { body, ...head } = await renderResponse(answer)
+  return soldAs(head, body, redirects)
 }

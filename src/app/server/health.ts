@@ -30,7 +30,6 @@ export interface HealthReport {
  */
 export function healthOf({ agent, facilitators, deps, healthChecks, journal }: HealthOptions) {
   const ask = namedChecks(healthChecks, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
-  const named = Object.keys(healthChecks).length > 0
   return async (): Promise<HealthReport> => {
     // Node keeps a module that could not be loaded as it is: only a restart helps.
     const isLoaded = deps.reader().then(
@@ -47,7 +46,7 @@ export function healthOf({ agent, facilitators, deps, healthChecks, journal }: H
       facilitators: facilitators.map(({ url, status }) => ({ url, ...status })),
       node: deps.chain.status(),
       ...(journal && { journal: journal() }),
-      ...(named && { checks }),
+      ...(Object.keys(checks).length > 0 && { checks }),
     }
   }
 }

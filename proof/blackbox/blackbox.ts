@@ -73,6 +73,10 @@ export async function blackbox(options: BlackboxOptions): Promise<Run> {
       timeoutMs: isCalm ? 60_000 : 6_000,
       history: new History(),
     }
+    redis.onSwitch(() => {
+      for (const isOver of [false, true])
+        market.history.add({ what: 'deed', atMs: Date.now(), name: 'another primary', isOver })
+    })
     const purchases: Purchase[] = []
     const endsMs = performance.now() + durationMs
     const [deeds] = await Promise.all([

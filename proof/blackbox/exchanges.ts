@@ -35,13 +35,15 @@ export function grouped<T, K>(all: readonly T[], keyOf: (one: T) => K): Map<K, T
   return groups
 }
 
+const FORGETTING = ['fail over', 'forget', 'split', 'another primary']
+
 /**
  * Whether Redis may have forgotten the first of two unlike answers before the second: it failed over or was split meanwhile. Counts and
  * answers in windows move no money and wait for no replica, as docs/storage.md says.
  */
 export function forgettingIn(lines: readonly Line[]): (exchanges: readonly Exchange[]) => boolean {
   const spans = lines.flatMap((line, at) => {
-    if (line.what !== 'deed' || line.isOver || !['fail over', 'split'].includes(line.name)) return []
+    if (line.what !== 'deed' || line.isOver || !FORGETTING.includes(line.name)) return []
     const over = lines.findIndex((one, later) => later > at && one.what === 'deed' && one.name === line.name)
     return [{ from: at, to: over === -1 ? lines.length : over }]
   })

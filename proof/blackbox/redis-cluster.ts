@@ -17,6 +17,8 @@ export interface SentinelRedis {
   /** Of the two servers: where each is known to its Sentinels, and where it listens. */
   readonly servers: readonly { readonly known: number; readonly port: number }[]
   readonly sentinelPorts: readonly number[]
+  /** Calls back whenever the Sentinels have another primary, also where nobody ordered it: a Redis that stands still counts as dead. */
+  onSwitch(switched: () => void): void
   /** Ends the primary as a crash would. Resolves when the Sentinels have another. */
   failOver(): Promise<void>
   /** Starts what has ended; resolves when the replica follows. */
@@ -57,6 +59,8 @@ export async function startSentinelRedis(downAfterMs: number): Promise<SentinelR
     String(await admin.call('SENTINEL', 'REPLICAS', 'svc')).includes(String(nodes[1]!.wire.port)) &&
     String(await admin.call('SENTINEL', 'SENTINELS', 'svc')).includes('port')
   for (const sentinel of sentinels) await until(() => sees(sentinel))
+  const heard = sentinels[0]!.admin.duplicate()
+  await heard.subscribe('+switch-master')
 
   const known = async () => {
     const told = (await sentinels[0]!.admin.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'svc')) as string[]
@@ -98,6 +102,7 @@ export async function startSentinelRedis(downAfterMs: number): Promise<SentinelR
   return {
     servers: nodes.map(({ server, wire }) => ({ known: wire.port, port: server.port })),
     sentinelPorts: sentinels.map(({ server }) => server.port),
+    onSwitch: switched => void heard.on('message', switched),
     failOver,
     mend,
     async forget(forMs) {
@@ -122,6 +127,7 @@ export async function startSentinelRedis(downAfterMs: number): Promise<SentinelR
       await admin.config('SET', 'maxmemory', '0')
     },
     async close() {
+      heard.disconnect()
       for (const { server, admin, wire } of [...sentinels, ...nodes]) {
         admin.disconnect()
         await server.stop()

@@ -212,15 +212,16 @@ describe('finds', () => {
     expect(anomalies([...bought, ...calls.flat(), ...usedUp], [landed(one)])).toEqual(['lost-units'])
   })
 
-  it('a key in a window has two answers only where Redis failed over between them', () => {
-    const [first, second] = RUNS.map(run => exchange({ window: 'w', idempotencyKey: 'same' }, { run }))
-    const failover = [false, true].map(
-      isOver => ({ what: 'deed', atMs: 1, name: 'fail over', isOver }) as const,
-    )
-    expect(anomalies([...first!, ...failover, ...second!], [])).toEqual([])
-    expect(anomalies([...first!, ...second!, ...failover], [])).toEqual(['unequal-replay'])
-    expect(anomalies([...failover, ...first!, ...second!], [])).toEqual(['unequal-replay'])
-  })
+  it.each(['fail over', 'forget', 'split', 'another primary'])(
+    'a key in a window has two answers only where Redis may have forgotten one: %s',
+    name => {
+      const [first, second] = RUNS.map(run => exchange({ window: 'w', idempotencyKey: 'same' }, { run }))
+      const failover = [false, true].map(isOver => ({ what: 'deed', atMs: 1, name, isOver }) as const)
+      expect(anomalies([...first!, ...failover, ...second!], [])).toEqual([])
+      expect(anomalies([...first!, ...second!, ...failover], [])).toEqual(['unequal-replay'])
+      expect(anomalies([...failover, ...first!, ...second!], [])).toEqual(['unequal-replay'])
+    },
+  )
 
   it('calls that were given away', () => {
     const calls = Array.from({ length: 7 }, (_, at) =>

@@ -89,6 +89,18 @@ describe('the leases of the charge store', () => {
   })
 })
 
+describe('a claim in memory', () => {
+  it('is of its slot: one of the same name in another slot is another, also right after it', async () => {
+    const { store, hold, open } = charges(10)
+    const other = { slot: 'another', token: 'other', payment: 'p1' }
+    expect(await open(0)).toBe('opened')
+    expect(await open(0, other)).toBe('opened')
+    expect(await store.renew([hold(0), hold(0, other)], LEASE_MS)).toEqual([true, true])
+    await store.close({ ...hold(0, other), how: 'release', retentionMs: 0 })
+    expect(await store.renew([hold(0), hold(0, other)], LEASE_MS)).toEqual([true, false])
+  })
+})
+
 describe('a recording in memory', () => {
   it('of the payment alone is not the call’s: its claim has no answer', async () => {
     const { store, hold, open, record } = charges(10)

@@ -70,6 +70,33 @@ describe('the verdicts’ payments', () => {
   }
 })
 
+describe('payments in any order', () => {
+  const others = [payments.payments, verdicts.cases].flat().map(({ paymentPayload }) => paymentPayload)
+  const readable = others.filter(payload => reader.read(payload as PaymentPayload))
+
+  it('name their own receivers and sponsors, whoever was paid before', () => {
+    const named = new Set<string | undefined>()
+    fc.assert(
+      fc.property(fc.shuffledSubarray(readable, { minLength: 2 }), inTurn => {
+        for (const payload of inTurn) {
+          const { paymentGroup, paymentIndex } = payload!.payload as {
+            paymentGroup: string[]
+            paymentIndex: number
+          }
+          const members = paymentGroup.map(text => decodeMember(Buffer.from(text, 'base64'))!)
+          const isSigned = ({ signed }: (typeof members)[0]) => signed?.sig ?? signed?.msig ?? signed?.lsig
+          const read = reader.read(payload as PaymentPayload)!
+          expect(read.receiver).toBe(members[paymentIndex]!.txn.assetTransfer!.receiver.toString())
+          expect(read.sponsor).toBe(members.find(member => !isSigned(member))?.txn.sender.toString())
+          named.add(read.receiver).add(read.sponsor)
+        }
+      }),
+      { numRuns: 50 },
+    )
+    expect(named.size).toBeGreaterThan(3)
+  })
+})
+
 describe('one payment in another dress has the same id', () => {
   const text = unsponsored.paymentPayload.payload.paymentGroup[0]!
   const bytes = Buffer.from(text, 'base64')

@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { RECEIVED_DEPTH_MAX } from '../../src/domain/json.js'
 import { CAIP2, isIdOf, MAINNET, networkIdsOf, TESTNET } from '../../src/domain/network.js'
 import {
   decodeHeader,
   encodeHeader,
   type PaymentRequirements,
+  presentedPayment,
   readRequirements,
   sameTerms,
   speltAs,
@@ -61,10 +63,54 @@ describe('a header', () => {
     )
   })
 
+  it('is standard base64, with any padding and any rest of bits, and nothing else', () => {
+    const letter = fc.constantFrom(...'ABCXYZabcxyz0189+/=-_ \u0141\u00e9')
+    const spelt = fc.tuple(fc.string({ unit: letter, maxLength: 3 }), fc.nat(3)).map(([more, cut]) => {
+      const text = encodeHeader({ a: 12 })
+      return text.slice(0, text.length - cut) + more
+    })
+    let read = 0
+    fc.assert(
+      fc.property(spelt, text => {
+        const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(text)
+        let expected: unknown
+        try {
+          if (isBase64) expected = JSON.parse(Buffer.from(text, 'base64').toString())
+        } catch {
+          // No JSON.
+        }
+        if (expected !== undefined) read++
+        expect(decodeHeader(text)).toEqual(expected)
+      }),
+    )
+    expect(read).toBeGreaterThan(0)
+  })
+
   it('cannot reach a prototype', () => {
     const read = decodeHeader(Buffer.from('{"__proto__":{"polluted":true}}').toString('base64'))
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype)
+  })
+})
+
+describe('a presented payment', () => {
+  const nested = (depth: number): object => (depth === 1 ? {} : { in: nested(depth - 1) })
+
+  it.each([
+    ['objects', nested(RECEIVED_DEPTH_MAX), nested(RECEIVED_DEPTH_MAX + 1)],
+    [
+      'lists',
+      { in: JSON.parse('['.repeat(RECEIVED_DEPTH_MAX - 1) + ']'.repeat(RECEIVED_DEPTH_MAX - 1)) },
+      { in: JSON.parse('['.repeat(RECEIVED_DEPTH_MAX) + ']'.repeat(RECEIVED_DEPTH_MAX)) },
+    ],
+  ])('nests no deeper than what is received may: %s', (_, deepest, deeper) => {
+    expect(presentedPayment(deepest, 'it').kind).toBe('read')
+    expect(presentedPayment(deeper, 'it').kind).toBe('malformed')
+  })
+
+  it('of a hundred thousand levels is refused, and ends no process', () => {
+    const header = Buffer.from(`{"a":${'['.repeat(49_000)}${']'.repeat(49_000)}}`).toString('base64')
+    expect(presentedPayment(decodeHeader(header), 'it').kind).toBe('malformed')
   })
 })
 

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { wordsByHand } from '../../build/count-words.mjs'
 import { kindsOfDocuments, llmsText } from '../../build/documents-index.mjs'
 import { ROOT } from '../cli/project-folder.js'
 
@@ -83,4 +84,11 @@ it('the index has every page, and llms.txt is made of it: `npm run docs:llms`', 
   expect(kindsOfDocuments().size).toBeGreaterThan(30)
   const written = readFileSync(join(ROOT, 'llms.txt'), 'utf8')
   expect(written).toBe(llmsText((path: string) => `docs/${path}`))
+})
+
+/** 26,800 are half of what there was once. What is added here takes the place of something else. */
+const WORDS_MAX = 27_100
+
+it('the documents that are written by hand do not grow', () => {
+  expect(wordsByHand().reduce((sum, [, words]) => sum + words, 0)).toBeLessThan(WORDS_MAX)
 })

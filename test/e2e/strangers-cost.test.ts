@@ -243,9 +243,10 @@ describe('what one request of a stranger costs', () => {
   it('an agent, by payments that cannot land: one question to the facilitator each, and nothing stays in the store', async () => {
     const server = await started('agent')
     const poor = secretKeyToMnemonic(generateAccount().sk)
-    const signed = async () => {
+    const signed = async (terms = {}) => {
       const challenge = challengeIn(await fetch(`${server.url}/any`, { method: 'POST' }))
-      return signQuote({ sandbox }, challenge, { mnemonic: poor })
+      const accepts = challenge.accepts.map(each => ({ ...each, ...terms }))
+      return signQuote({ sandbox }, { ...challenge, accepts }, { mnemonic: poor })
     }
     const byHttp = (payment: PaymentPayload, headers = {}) => ({
       path: '/any',
@@ -279,13 +280,20 @@ describe('what one request of a stranger costs', () => {
       return { verified: each(verified), asked: each(questions.length) }
     }
     for (const [name, ask] of Object.entries(asks)) {
-      const payments = await Promise.all(Array.from({ length: 5 }, signed))
+      const payments = await Promise.all(Array.from({ length: 5 }, () => signed()))
       const { verified, asked } = await counted(name, payments.map(ask))
       expect(verified, name).toBe(1)
       // The round is read in the background, for all.
       expect(asked, name).toBe(0)
     }
-    const late = await Promise.all(Array.from({ length: 6 }, signed))
+    // It may have landed before the price changed, and been forgotten.
+    const priced = await Promise.all(Array.from({ length: 5 }, () => signed({ amount: '1' })))
+    const mispriced = await counted(
+      'HTTP: a payment of another price',
+      priced.map(payment => byHttp(payment)),
+    )
+    expect(mispriced).toEqual({ verified: 0, asked: 1 })
+    const late = await Promise.all(Array.from({ length: 6 }, () => signed()))
     sandbox.advanceRounds(2_000)
     // Until the server has read the round again.
     const verifiedLate = async () => {

@@ -836,4 +836,28 @@ export const ON_FORGETTING = [
       },
     ],
   },
+  {
+    name: 'earlier-price-is-quoted-again',
+    says: 'A payment of an earlier price that landed, and that the store has forgotten, is quoted the new price.',
+    meets: 'deploys × forgetting',
+    edits: [
+      {
+        file: 'src/app/charge/effects/price.ts',
+        find: "if (!paysAnotherPrice(deps, call)) return 'mismatched'",
+        replace: "if (call) return 'mismatched'",
+      },
+    ],
+  },
+  {
+    name: 'spent-is-refused',
+    says: 'A payment that the facilitator knows to have landed is refused with a quote, where the store has forgotten it.',
+    meets: 'forgetting × facilitators',
+    edits: [
+      {
+        file: 'src/app/charge/effects/verify.ts',
+        find: "if (verification.verdict === 'spent' && read) return 'spent'",
+        replace: '',
+      },
+    ],
+  },
 ]

@@ -105,16 +105,13 @@ export function shapeOf(path: string): string {
 
 /** Sorts the most specific pattern first: a literal segment before a parameter, a parameter before a wildcard. */
 export function bySpecificity(a: Located, b: Located): number {
+  const rankOf = (segment: string) => (segment.startsWith('*') ? 2 : segment.startsWith(':') ? 1 : 0)
   const [left, right] = [a, b].map(located => pathOfEndpoint(located).split('/').map(rankOf))
   for (let at = 1; at < Math.max(left!.length, right!.length); at++) {
     const difference = (left![at] ?? 3) - (right![at] ?? 3)
     if (difference !== 0) return difference
   }
   return 0
-}
-
-function rankOf(segment: string): number {
-  return segment.startsWith('*') ? 2 : segment.startsWith(':') ? 1 : 0
 }
 
 /** The path of a call with these parameters; `undefined` where one is missing. It may be none that is answered: match it. */

@@ -35,13 +35,10 @@ export function quoteExtra(given: unknown, refuse: (why: string) => never): Quot
   for (const [name, value] of Object.entries(extra)) {
     if (name === '') refuse('extra has a field without a name')
     if (RESERVED.has(name)) refuse(`extra.${name} has a meaning for payers; choose another name`)
-    if (!isPlain(value)) refuse(`extra.${name} is text, a finite number or a boolean, not ${shown(value)}`)
+    const isPlain = ['string', 'boolean'].includes(typeof value) || Number.isFinite(value)
+    if (!isPlain) refuse(`extra.${name} is text, a finite number or a boolean, not ${shown(value)}`)
   }
   return Object.keys(extra).length === 0 ? undefined : (Object.freeze(extra) as QuoteExtra)
-}
-
-function isPlain(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
 }
 
 /**

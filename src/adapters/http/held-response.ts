@@ -115,7 +115,13 @@ export class HeldResponse implements ReplyTarget {
     this.#isAnswered = true
     // A route that comes later than its time limit changes a head that was sent: Node would throw.
     if (!this.#isBegun) Object.assign(res, LATE)
-    if (!isStream(body)) return void endWith(res, end, body)
+    if (!isStream(body)) {
+      // HTTP/2 writes the body of an `end` by the `write` that stands on the response.
+      Object.assign(res, this.#own)
+      endWith(res, end, body)
+      if (this.#before) Object.assign(res, HeldResponse.writers)
+      return
+    }
     // The first chunk may be late, and the receipt is in the head.
     flushHeaders.call(res)
     const sent = new Writable({

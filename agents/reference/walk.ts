@@ -1,5 +1,6 @@
 /** One paid call, told step by step from what went over the wire, what the ledger holds and what the machine says. */
 import { decodeMember } from '../../src/adapters/algorand/encoded-transactions.js'
+import { wordsOf } from '../../src/audit/page/step-words.js'
 import { formatUsd } from '../../src/domain/money.js'
 import {
   decodeHeader,
@@ -114,7 +115,7 @@ function receipt(header: string): string[] {
 }
 
 function path(steps: readonly string[], final: string): string[] {
-  const states = steps.map(text => text.split('.') as [state: string, event: string])
-  const width = Math.max(...states.map(([state]) => state.length))
-  return [...states.map(([state, event]) => `${state.padEnd(width)}  ${dim(event)}`), green(bold(final))]
+  const width = Math.max(...steps.map(step => wordsOf(step).length))
+  const told = steps.map(step => `${wordsOf(step).padEnd(width)}  ${dim(step.replace('.', ' '))}`)
+  return [...told, `${green(bold(wordsOf(final)))}  ${dim(final)}`]
 }

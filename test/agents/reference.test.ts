@@ -22,16 +22,12 @@ describe('the demo', () => {
   it('shows one paid call and ends', async () => {
     const { stdout, stderr } = await run(process.execPath, ['dist/agents/reference/demo.js'], { env })
     expect(stderr).toBe('')
-    for (const text of [
-      '402',
-      'signed by the payer',
-      'settled it in round',
-      'harbour',
-      '$99.99',
-      'settling    settled',
-    ]) {
+    for (const text of ['402', 'signed by the payer', 'settled it in round', 'harbour', '$99.99']) {
       expect(stdout).toContain(text)
     }
+    // A sentence for each step, and its name in the drawing after it.
+    expect(stdout).toMatch(/A window or a balance: none came with it\. +entitling uncovered\n/)
+    expect(stdout).toMatch(/answered and charged +settled\n/)
     expect(stdout).not.toContain('\u001b')
   })
 })

@@ -1,6 +1,6 @@
 /** The audit page says every step and every end of a call in words: what the drawing gets must get some, too. */
 import { expect, it } from 'vitest'
-import { wordsOf } from '../../src/audit/page/browser/step-words.js'
+import { wordsOf } from '../../src/audit/page/step-words.js'
 import { chargeMachine, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 
 it('says every arrow of the drawing as a sentence of its own words', () => {

@@ -1,10 +1,10 @@
 /** The drawing of the machine: how many calls took each of its moves, and the path of one run. The browser lays it out. */
 import type { Hello, RunView } from '../page-events.js'
+import { wordsOf } from '../step-words.js'
 import { button, byId, element } from './dom-elements.js'
 import { type MachineLanes, type Move, machineLanes } from './machine-lanes.js'
 import { count, duration } from './number-format.js'
 import { percentile } from './statistics.js'
-import { wordsOf } from './step-words.js'
 
 interface Flow {
   readonly calls: number

@@ -1,5 +1,6 @@
 /** The overview: what the shown calls earned, what became of them, and how long they took. */
 import type { Hello, Outstanding, RunView, Totals } from '../page-events.js'
+import { wordsOf } from '../step-words.js'
 import { incomeByDay, needsOf } from './attention.js'
 import { button, byId, element, say } from './dom-elements.js'
 import { count, dateAndMinute, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
@@ -18,7 +19,6 @@ import {
   summed,
   sumsOf,
 } from './statistics.js'
-import { wordsOf } from './step-words.js'
 import { plot } from './time-plot.js'
 
 const LOOKS: Readonly<Record<Result, { readonly label: string; readonly color: string }>> = {

@@ -1,9 +1,9 @@
 /** The details of one run: its result, the duration of each state, its payment, what its handler said. */
 import type { UnitsOfCall } from '../../../ports/call-observer.js'
 import type { Hello, RunView } from '../page-events.js'
+import { wordsOf } from '../step-words.js'
 import { button, byId, element } from './dom-elements.js'
 import { dateAndTime, duration, timeOfDay, usd } from './number-format.js'
-import { wordsOf } from './step-words.js'
 
 const CHARGED: Readonly<Record<string, string>> = {
   yes: 'charged',

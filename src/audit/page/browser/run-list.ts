@@ -1,9 +1,9 @@
 /** The list of runs, newest first. Only visible rows have elements, so ten thousand runs need no more than twenty. */
 import type { RunView } from '../page-events.js'
+import { wordsOf } from '../step-words.js'
 import { byId, element } from './dom-elements.js'
 import { duration, timeOfDay, usd } from './number-format.js'
 import { classOf } from './run-detail.js'
-import { wordsOf } from './step-words.js'
 
 const ROW_PX = 50
 /** Extra rows above and below the visible ones, so that a slow scroll shows no empty space. */

@@ -6,6 +6,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { describe, expect, it } from 'vitest'
 import { replyToOutcome } from '../../src/adapters/http/outcome-to-reply.js'
+import { forwardable } from '../../src/adapters/http/paid-route.js'
+import type { HostRequest } from '../../src/adapters/http/route.js'
 import { closeMove } from '../../src/app/charge/close-move.js'
 import { recordMove } from '../../src/app/charge/effects/record.js'
 import type { ChargeOutcome } from '../../src/ports/charge.js'
@@ -25,6 +27,9 @@ const OUTCOME = {
   answer: { status: 200, headers: {}, body: 'done' },
 } as unknown as ChargeOutcome
 
+const ASKED = { target: '/x?y=1', headers: {} } as HostRequest
+const TARGET = { method: 'GET', path: '/x', params: {} } as const
+
 const closing = async () => {
   const { world, call } = scene({ call: { owned: OWNED, answer: OUTCOME.answer } })
   return closeMove(world, call, 'complete')
@@ -38,6 +43,7 @@ describe('two calls', () => {
   it.each([
     ['what records them', recording],
     ['what closes them', closing],
+    ['what an upstream or a gate is asked', async () => forwardable(ASKED, TARGET)],
     ['their replies', async () => replyToOutcome(OUTCOME, new Set())],
   ])('have one shape: %s', async (_, made) => {
     // The engine copies shapes once it has seen the code run.

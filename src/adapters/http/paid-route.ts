@@ -81,13 +81,14 @@ export function paidRoute(
 const QUERY_FIELDS_MAX = 1_000
 
 export function forwardable({ target: sent, headers }: HostRequest, target: Target): Target {
+  const { method, path, params } = target
   if (headers.upgrade !== undefined && /websocket/i.test(headers.upgrade))
     throw httpErrorOf('websocket_not_sold')
   // A server that decodes twice reads a slash where this one reads `%2F`.
-  if (/%25[0-9a-f]{2}/i.test(target.path)) throw httpErrorOf('invalid_path')
+  if (/%25[0-9a-f]{2}/i.test(path)) throw httpErrorOf('invalid_path')
   const search = searchOf(sent)
   if (search.includes('#') || search.split('&').length > QUERY_FIELDS_MAX) throw httpErrorOf('invalid_query')
-  return { ...target, search }
+  return { method, path, params, search }
 }
 
 /** A person who opens the address in a browser gets a page instead of the empty object. */

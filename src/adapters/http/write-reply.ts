@@ -118,8 +118,8 @@ export function takeHeaders(res: ServerResponse, before: OutgoingHttpHeaders): (
     if (value === old) continue
     if (old === undefined) res.removeHeader(name)
     else res.setHeader(name, old as string)
-    const known: unknown[] = [old].flat()
-    for (const each of [value].flat()) if (!known.includes(each)) taken.push([name, String(each)])
+    if (typeof value === 'string' && old === undefined) taken.push([name, value])
+    else for (const each of [value].flat()) if (![old].flat().includes(each)) taken.push([name, String(each)])
   }
   return taken
 }

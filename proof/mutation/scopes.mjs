@@ -10,7 +10,7 @@ export const SCOPES = {
       'src/adapters/memory/counters.ts',
       'src/adapters/memory/subscriptions.ts',
     ],
-    tests: ['test/contracts/memory.test.ts', 'test/adapters/memory.test.ts'],
+    tests: ['test/contracts/memory.test.ts', 'test/adapters/{memory,memory-answers,kept-answers}.test.ts'],
   },
   verdicts: {
     mutate: ['src/adapters/facilitator/verdict-of-response.ts'],
@@ -72,7 +72,7 @@ export const SCOPES = {
     mutate: ['src/app/charge/effects/{count,cover-by-balance}.ts', 'src/app/charge/{balances,close-move}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{balance-calls,closing,window-calls}.test.ts'],
+    tests: ['test/app/{balance-calls,closing,stream-ends,window-calls}.test.ts'],
   },
   runs: {
     mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/handler-context.ts'],

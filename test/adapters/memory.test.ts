@@ -63,6 +63,19 @@ describe('the leases of the charge store', () => {
     expect(await open(1, { claim: undefined, payment: 'p0' })).toBe('inUse')
   })
 
+  it('keep the balance of a call that renews them, long after its end', async () => {
+    const { store, advance } = charges(10)
+    const call = { slot: 's', token: 't', hasUnits: true, claim: { name: 'k', bodyHash: 'b' } }
+    await store.sell({ slot: 's', units: 10, expiresAtMs: (await store.now!()) + LEASE_MS })
+    await store.open({ ...call, leaseMs: LEASE_MS, take: 4 })
+    for (let passedMs = 0; passedMs < 180_000; passedMs += LEASE_MS - 1) {
+      advance(LEASE_MS - 1)
+      expect(await store.renew([call], LEASE_MS)).toEqual([true])
+    }
+    const counted = { ...call, how: 'complete', charge: 4, retentionMs: LEASE_MS } as const
+    expect(await store.count(counted)).toEqual({ verdict: 'closed', unused: 6 })
+  })
+
   it('are followed by a minute in which a lapsed call may still record, however long it worked', async () => {
     const { store, hold, open, record, advance, room } = charges(10)
     await open(0)

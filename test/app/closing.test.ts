@@ -123,6 +123,12 @@ describe('a call that charged', () => {
       { how: 'forfeit', answerName: 'own', retentionMs: PAYMENT_LIFE_MS },
     ],
     [
+      'that was lost is kept no longer under that name, however long its key would have been',
+      { retentionMs: 2 * PAYMENT_LIFE_MS },
+      false,
+      { how: 'forfeit', answerName: 'own', retentionMs: PAYMENT_LIFE_MS },
+    ],
+    [
       'that arrived stays, whatever is kept without a key',
       UNKEPT,
       true,

@@ -21,6 +21,7 @@ import {
   subscriptionsContract,
   tasksContract,
 } from '../../src/testing.js'
+import { rareCases } from './charge-store/rare.cases.js'
 
 const runner = { describe, expect, it }
 
@@ -39,6 +40,7 @@ const makeChargeStore = (max?: number) => () => {
 
 chargeStoreContract(runner, 'memory', makeChargeStore())
 balancesContract(runner, 'memory', makeChargeStore())
+rareCases(runner, 'memory', makeChargeStore())
 boundedChargeStoreContract(runner, 'memory', makeChargeStore(3), 3)
 boundedChargeStoreContract(runner, 'memory', makeChargeStore(50), 50)
 

@@ -12,13 +12,13 @@ import { fieldsOf as storedFieldsOf } from '../support/redis-fields.js'
 import type { VirtualRedis, World } from '../support/redis-virtual.js'
 
 /** The end of a key is told by the server's real clock, which goes on while a test looks. */
-const LOOKING_MS = 900
+const LOOKING_MS = 20_000
 
 export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualRedis): void {
   async function stored() {
     const world = await redis().world()
     const store = redisChargeStore(world.connection, world.prefix, world.time)
-    const s = await scene(() => ({ store, advance: world.advance, leaseMs: 1_000 }))
+    const s = await scene(() => ({ store, advance: world.advance, leaseMs: 30_000 }))
     return { s, world, nowMs: () => world.time.now() }
   }
 
@@ -213,7 +213,8 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       })
       const take = (token: string, units: number, leaseMs: number) =>
         store.open({ ...call(token), leaseMs, take: units })
-      const sell = async () => store.sell({ slot, units: 10, expiresAtMs: (await world.time.now()) + END_MS })
+      const sell = async (forMs = END_MS) =>
+        store.sell({ slot, units: 10, expiresAtMs: (await world.time.now()) + forMs })
       await sell()
       return {
         ...{ store, slot, take, sell, advance: world.advance },
@@ -259,6 +260,14 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       expect(await b.livesMs()).toEqual([END_MS, END_MS])
       await b.advance(2 * LAPSED_KEPT_MS)
       expect(await b.take('next', 10, 1_000)).toMatchObject({ units: { verdict: 'taken', unused: 10 } })
+    })
+
+    it('keeps what is reserved for its call also where it is sold again for a shorter time', async () => {
+      const b = await balance()
+      await b.take('long', 4, END_MS)
+      await b.store.drop(b.slot)
+      await b.sell(100_000)
+      expect(await b.livesMs()).toEqual([100_000, END_MS + LAPSED_KEPT_MS])
     })
 
     it('keeps what is reserved as long as itself, also where nothing was since the last one', async () => {

@@ -32,15 +32,6 @@ export function balanceCases({ expect, it: test }: Cases): void {
     expect(await b.count('a', 1)).toEqual({ verdict: 'closed' })
   })
 
-  it('that is sold again knows what all calls of the one before have reserved', async b => {
-    for (const token of ['a', 'b']) await b.take(token, 4)
-    await b.store.drop(b.slot)
-    await b.sell()
-    expect(await b.left()).toEqual([10, 2])
-    await b.advance(b.leaseMs)
-    expect(await b.left()).toEqual([10, 10])
-  })
-
   it('reserves where the claim opens, and says what is unused; without a take it is as it was', async b => {
     expect(await b.take('a', 7)).toEqual(TAKEN)
     expect(await b.take('b', 4)).toEqual(short(10, 3))

@@ -115,11 +115,6 @@ export function bearerCases({ expect, it, fresh }: Cases): void {
       answerName: 'another’s',
     })
     expect(await s.close(alive, 'release')).toBe('closed')
-    const settling = { key: 'third', payment: 't' }
-    await s.recorded(s.call('settling', settling), 'owed')
-    await s.advance(s.leaseMs)
-    await s.ended(s.call('d', { payment: 'u' }), 'forfeit', 'lost', { answerName: 'third' })
-    expect(owed(await s.open(s.call('successor', settling)))).toBe('owed')
   })
 
   it('a second forfeit under the same name replaces nothing, and a completion files nothing there', async s => {
@@ -173,13 +168,6 @@ export function bearerCases({ expect, it, fresh }: Cases): void {
     expect((await other.open(other.call('b', { payment: 'q' }))).verdict).toBe('replayable')
     await s.advance(s.retentionMs)
     expect(await s.open(s.call('late', { key: 'key-0', payment: 'late' }))).toEqual({ verdict: 'opened' })
-  })
-
-  it('an answer under its payment’s own name leaves its name too, which says then what was paid', async s => {
-    for (let at = 0; at < 10; at++)
-      await s.ended(s.call(`t${at}`, { payment: `p${at}` }), 'forfeit', ANSWER, { answerName: `own-${at}` })
-    const dropped = { verdict: 'notKept', txId: s.txId('p0') }
-    expect(await openAs(s, 'b', { payment: 'p0' }, { answerName: 'own-0' })).toEqual(dropped)
   })
 
   it('an owner’s budget drops no answer in doubt', async s => {

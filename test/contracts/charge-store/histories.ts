@@ -6,8 +6,11 @@ import type { Hold, UnitsChargeStore } from '../../../src/ports/charge-store.js'
 export const SLOT = 'slot'
 export const NAMES = ['k1', 'k2', 'n1']
 export const PAYMENTS = ['p1', 'p2']
-/** Minutes, so that the real time that a history takes on a real Redis is nothing beside it. */
-const LEASE_MS = 100_000
+/**
+ * Hours: the lives of keys on a real Redis end by real time too, and a busy machine takes its time. What is kept longest after a step
+ * is what lapsed with it, a minute.
+ */
+const LEASE_MS = 10_000_000
 const LIVES = { leaseMs: LEASE_MS, paymentTtlMs: 3 * LEASE_MS, claimTtlMs: 5 * LEASE_MS }
 const WINDOW_MS = 2 * LEASE_MS
 /** Farther back than a command may take. */

@@ -135,11 +135,16 @@ export function sharedStores(world: World): SellerStores {
   const waiting = new Set<() => void>()
   let server = new Process('redis', timeline)
 
-  /** Rejects where too few replicas have it in time. What was written is written all the same. */
+  /**
+   * Rejects where too few replicas have it in time. What was written is written all the same; and the replica that was cut off may take
+   * over soon.
+   */
   function confirmed<Result>(on: Process, place: string, done: Result | Promise<Result>) {
     const { length } = held
     const name = fate.numbered(`${place}.wait`)
-    const isBehind = held.isAlone || fate.strike(name, world.conditions.losses, timeline.nowMs) !== undefined
+    const cutOff = held.isAlone ? undefined : fate.strike(name, world.conditions.losses, timeline.nowMs)
+    const isBehind = held.isAlone || cutOff !== undefined
+    if (cutOff?.chance(0.5)) timeline.after(cutOff.span(WAIT_MAX_MS, BEHIND_MAX_MS), () => forget(cutOff))
     return new Promise<Result>((resolve, reject) => {
       on.clock.after(isBehind ? WAIT_MAX_MS : fate.fractionOf(name) * BEHIND_MS, () => {
         if (isBehind) return reject(new Error('0 of 1 replicas confirmed a write'))
@@ -227,24 +232,27 @@ export function sharedStores(world: World): SellerStores {
         tasks: remote(world, ask, ({ tasks }) => tasks, held.stores.tasks),
       }
     },
-    forget(dice) {
-      if (!server.isAlive || held.isAlone) return
-      if (forgets === 'everything') {
-        held.forgetAll()
-        truth.losses.all(timeline.nowMs)
-        return replaced(dice)
-      }
-      const isWaited = forgets === 'waited'
-      const lost = held.failOver(timeline.nowMs - dice.span(1, BEHIND_MAX_MS))
-      truth.losses.latest(timeline.nowMs, lost, isWaited)
+    forget,
+  }
+
+  function forget(dice: Dice): void {
+    if (!server.isAlive || held.isAlone) return
+    if (forgets === 'everything') {
+      held.forgetAll()
+      truth.losses.all(timeline.nowMs)
       replaced(dice)
-      timeline.after(dice.span(DOWN_MIN_MS, ALONE_MAX_MS), () => {
-        if (world.fate.isOver || !dice.chance(COMES_BACK)) return held.rejoin()
-        world.trace('the old primary takes over again')
-        truth.losses.latest(timeline.nowMs, held.failBack(), isWaited)
-        replaced(dice)
-      })
-    },
+      return
+    }
+    const isWaited = forgets === 'waited'
+    const lost = held.failOver(timeline.nowMs - dice.span(1, BEHIND_MAX_MS))
+    truth.losses.latest(timeline.nowMs, lost, isWaited)
+    replaced(dice)
+    timeline.after(dice.span(DOWN_MIN_MS, ALONE_MAX_MS), () => {
+      if (world.fate.isOver || !dice.chance(COMES_BACK)) return held.rejoin()
+      world.trace('the old primary takes over again')
+      truth.losses.latest(timeline.nowMs, held.failBack(), isWaited)
+      replaced(dice)
+    })
   }
 
   /** Another server takes the place of this one. */

@@ -16,10 +16,10 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "close: ayment']={'completed','released'}},['forfeit']={['claim']={'[forfeited -> released]'},['payment']={'completed','released'}},['release']={['clai",
     "close: eased'}},['forfeit']={['claim']={'forfeited'},['payment']={'[completed -> found]','released'}},['release']={['claim']={'released'},['payment",
     "close: ayment']={'completed','released'}},['release']={['claim']={'[released -> forfeited]'},['payment']={'released'}}}",
-    "close: return not lists(claim, '[orphaned -> completed]') or redis.call('HGET', claim.name, 'recordedBy') == token",
-    "close: return not lists(claim, '[orphaned -> found]') or redis.call('HGET', claim.name, 'recordedBy') == token",
-    "close: return not lists(claim, '[orphaned -> dead]') or redis.call('HGET', claim.name, 'recordedBy') == token",
-    "close: if not answered and not answer then how = '[release -> forfeit]' end",
+    "close: return not lists(claim, '[orphaned -> completed]') or read(claim, 'recordedBy')[1] == token",
+    "close: return not lists(claim, '[orphaned -> found]') or read(claim, 'recordedBy')[1] == token",
+    "close: return not lists(claim, '[orphaned -> dead]') or read(claim, 'recordedBy')[1] == token",
+    "close: edis.call('HEXISTS', claim.name, 'answer') == 0 then how = '[release -> forfeit]' end",
     "resolve: if not lists(claim, '[orphaned -> completed]') then",
     "resolve: if not lists(claim, '[orphaned -> found]') then",
     "resolve: if not lists(claim, '[orphaned -> dead]') then",
@@ -27,6 +27,12 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "resolve: move(claim, '[found -> completed]')",
     "resolve: move(claim, '[released -> forfeited]')",
     "prelude: if payment.token == token and lists(payment, '[opened -> recorded]') then return 'opened' end",
+    "open: if lists(claim, '[recorded -> served]') then return payment.token == claim.token end",
+    "open: if lists(claim, '[recorded -> reopened]') then return payment.token == claim.token end",
+    "close: local CLOSING_EVENTS = {['complete']={['claim']={'[completed -> orphaned]','served'},['payment']={'completed','released'}},['forfeit'",
+    "close: local CLOSING_EVENTS = {['complete']={['claim']={'[completed -> dead]','served'},['payment']={'completed','released'}},['forfeit'",
+    "close: local isFree = not named or (lists(named, '[recorded -> served]') and named.leaseEndsMs <= nowMs)",
+    "close: local isFree = not named or (lists(named, '[recorded -> forfeited]') and named.leaseEndsMs <= nowMs)",
   ],
   'It leads from settling to settling; it is written because a move is an event of the drawing.': [
     "open: [move(claim, 'orphaned') -> ]",
@@ -41,6 +47,51 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
   ],
   'State and token are written together: where one is missing, so is the other.': [
     'prelude: if not stored[[1 -> 2]] then return nil end',
+    'units: if not stored or not stored[[1 -> 2]] then return nil end',
+  ],
+  'What this call has recorded is settling or completed, and only the first lists either event.': [
+    "record: if claim and lists(claim, '[completed -> released]') then redis.call('HSET', claim.name, 'answer', ARGV[7]) en",
+    "record: if claim and lists(claim, '[completed -> forfeited]') then redis.call('HSET', claim.name, 'answer', ARGV[7]) en",
+    "record: if claim and lists(claim, '[completed -> renewed]') then redis.call('HSET', claim.name, 'answer', ARGV[7]) en",
+    "record: if claim and lists(claim, '[completed -> orphaned]') then redis.call('HSET', claim.name, 'answer', ARGV[7]) en",
+    "record: if claim and lists(claim, '[completed -> found]') then redis.call('HSET', claim.name, 'answer', ARGV[7]) en",
+    "record: if claim and lists(claim, '[completed -> dead]') then redis.call('HSET', claim.name, 'answer', ARGV[7]) en",
+  ],
+  'What is stored as a string is completed; the move is written because it is an event of the drawing.': [
+    "resolve: [move(claim, 'found') -> ]",
+    "resolve: move(claim, '[found -> renewed]')",
+    "resolve: move(claim, '[found -> orphaned]')",
+    "resolve: move(claim, '[found -> dead]')",
+  ],
+  'It only saves a command: there is nothing to delete, or the same life is set again.': [
+    'prelude: ng = drawing, name = name, state = drawing.initial, isNew = [true -> false] }',
+    "prelude: if [not record.isNew -> true] then redis.call('HDEL', record.name, 'answer', unpack(FIELD",
+    "units: if [#units.lapsed > 0 -> true] then redis.call('ZREMRANGEBYSCORE', key.v, '-inf', nowMs) e",
+    'units: if [units and nowMs + lifeMs < units.endsAtMs -> false] then',
+    "units: if unitsMs <[ -> =] lifeMs then redis.call('PEXPIRE', key.u, lifeMs) end",
+    "units: if [redis.call('PTTL', key.v) < lifeMs -> true] then redis.call('PEXPIRE', key.v, lifeMs) end",
+    "units: if redis.call('PTTL', key.v) <[ -> =] lifeMs then redis.call('PEXPIRE', key.v, lifeMs) end",
+  ],
+  'Only WAIT sees the write: test/contracts/redis-replicated.test.ts.': [
+    'open: [if key.u then writeAgain(claim.name) end -> ]',
+    'close: [writeAgain(claim.name) -> ]',
+    'sell: [writeAgain(key.u) -> ]',
+  ],
+  'Sums count by their differences alone, and the condition in the loop decides.': [
+    'prelude: local total = (tonumber(newest[2]) or [0 -> 1]) + bytes + 1024',
+    'prelude: while total >[ -> =] 4194304 do',
+  ],
+  'Lua counts from 1, and reads a place 0 as that.': [
+    "prelude: local place = key.k:sub([1 -> 0], -#'kept' - 1) .. 'claim:'",
+  ],
+  'A name comes with its score.': [
+    "prelude: redis.call('PEXPIRE', key.k, retentionMs, newest[[1 -> 2]] and 'GT' or 'NX')",
+  ],
+  'No caller is called true.': [
+    'prelude: edBy == claim.token, answer, txId, wasAdopted and caller or [false -> true] }',
+  ],
+  'Claim and payment of one call move together, and with the payment of another call both ways refuse.': [
+    "open: if lists([claim -> payment], 'recorded') then return payment.token == claim.token end",
   ],
   'There is no key number 0.': [
     'prelude: for at = [1 -> 0], #KEYS do key[ARGV[1]:sub(at, at)] = KEYS[at] end',
@@ -52,6 +103,7 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "ledger: al known = tonumber(redis.call('ZSCORE', entries, name) or '[0 -> 1]')",
   ],
   'Two are read where the first is used.': [
+    "prelude: local oldest = redis.call('ZRANGE', key.k, 0, [0 -> 1], 'WITHSCORES')",
     "attach: ) > 100000 then spend(redis.call('ZRANGE', due[network], 0, [0 -> 1])[1]) end",
   ],
   'Postponed to the round that it is due at already.': [

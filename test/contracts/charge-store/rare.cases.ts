@@ -32,6 +32,7 @@ export function rareCases(runner: TestRunner, name: string, make: MakeChargeStor
       await s.advance(s.leaseMs)
       await s.ended(s.call('a', { payment: 'u' }), 'forfeit', 'lost', { answerName: 'own' })
       expect(owed(await s.open(s.call('successor', settling)))).toBe('owed')
+      expect(await s.open(s.call('next', { payment: 'v' }))).toEqual({ verdict: 'opened' })
     })
 
     it('an answer in doubt whose payment could not be read is its owner’s alone', async s => {

@@ -220,7 +220,15 @@ const prove: Act = async stage => {
   const { truth, timeline } = world
   const settled = truth.calls.find(({ txId, final }) => txId === payment.txId && final === 'settled')
   const wasKept = settled && timeline.nowMs - truth.endedMs.get(settled.id)! < ASKED_AGAIN_MS
-  if (reply && wasKept && !truth.losses.payment(payment.txId) && reply.body.includes('"payment_spent"'))
+  // Who has seen a payment that has not landed may pay with it under another key, which the answer is kept under.
+  const isTaken = truth.askings.some(other => other.payment?.txId === payment.txId && other.act !== act)
+  if (
+    reply &&
+    wasKept &&
+    !isTaken &&
+    !truth.losses.payment(payment.txId) &&
+    reply.body.includes('"payment_spent"')
+  )
     truth.violated('answer-can-be-had', `${act} proved that it paid ${payment.txId}, and got nothing`)
 }
 

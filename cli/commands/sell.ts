@@ -1,4 +1,5 @@
 /** `svc sell`: puts prices before a server that runs already, in any language. */
+import { createHash } from 'node:crypto'
 import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
@@ -131,8 +132,6 @@ async function runSell(url: string | undefined, flags: SellFlags): Promise<void>
   }
 }
 
-const HANDLE_LENGTH_MAX = 40
-
 function termsOf(url: string | undefined, flags: SellFlags, file: string | undefined): Terms {
   const schema = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/svc.sell.schema.json'), 'utf8'))
   if (file !== undefined && flags.file === undefined && !existsSync(file))
@@ -147,9 +146,9 @@ function termsOf(url: string | undefined, flags: SellFlags, file: string | undef
   if (!payTo) throw new SvcError('Name who is paid: --pay-to, or SVC_PAY_TO, or --sandbox', 'invalid_address')
   const host = upstream === undefined ? 'several' : new URL(upstream).host
   return {
-    name: host,
-    // Another server's windows and kept answers are not this one's.
-    handle: `sell-${host.replace(/[^a-z0-9]+/g, '-')}`.slice(0, HANDLE_LENGTH_MAX),
+    name: 'Paid server',
+    // Another server's windows and kept answers are not this one's, and strangers do not read where it is.
+    handle: `sell-${createHash('sha256').update(host).digest('hex').slice(0, 12)}`,
     description: 'Sold by svc sell.',
     ...given,
     ...(upstream !== undefined && { upstream }),

@@ -56,6 +56,13 @@ describe('svc sell', () => {
     expect([taken.status, taken.headers.get('x-svc-charged')]).toEqual([200, '10000'])
     await heard.until(/POST \/v1\/\*rest 200, taken from a balance/)
     expect(await (await fetch(`${url}/health`)).text()).toBe('GET /health for undefined')
+    // Whoever asks for a price learns no address of the seller's network.
+    const manifest = await fetch(`${url}/.well-known/agent.json`)
+    for (const said of [
+      await manifest.text(),
+      JSON.stringify(await challengeIn(await fetch(`${url}/v1/x`, { method: 'POST' }))),
+    ])
+      expect(said).not.toMatch(new RegExp(`[:-]${new URL(upstream).port}`))
     const refused = await fetch(`${url}/other`)
     expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
     const quoted = async () => challengeIn(await fetch(`${url}/v1/x`, { method: 'POST' })).accepts[0]!.amount

@@ -117,7 +117,12 @@ export function judge(lines: readonly Line[], transfers: readonly Transfer[]): J
     // Of a payment that landed: what came with it, and what came under its receipt, beside another payment.
     const receipted = own.filter(({ got }) => got?.txId !== undefined && charged.includes(got.txId))
     const paidRuns = runsOf([...charged.flatMap(txId => paid.get(txId)!), ...receipted])
-    for (const [txId, about] of paid) judgePayment(purchase, txId, about, paidRuns, isFailure)
+    for (const [txId, about] of paid) {
+      // Under its key, what became of it is said beside another payment, too.
+      const named = own.filter(({ got }) => got?.code === 'answer_not_kept' && got.txId === txId)
+      const last = [...about, ...named].sort((one, other) => one.sentAt - other.sentAt).at(-1)!.got
+      judgePayment(purchase, txId, about, last, paidRuns, isFailure)
+    }
     for (const { got } of own)
       if (got?.status === 200 && got.txId && !landed.has(got.txId)) find('false-receipt', purchase, got.txId)
     // A key belongs to a payer, or to a window: the documents say that the two are not one.
@@ -138,6 +143,7 @@ export function judge(lines: readonly Line[], transfers: readonly Transfer[]): J
     purchase: string,
     txId: string,
     about: readonly Exchange[],
+    last: Got | undefined,
     paidRuns: ReadonlySet<string>,
     isFailure: boolean,
   ): void {
@@ -147,7 +153,6 @@ export function judge(lines: readonly Line[], transfers: readonly Transfer[]): J
     // Under its key, an answer that was paid for comes again, whatever payment lies beside the key.
     const isBought = [...runs].every(run => paidRuns.has(run))
     if (!isCharged && !isBought) find('unpaid-delivery', purchase, `${txId}: ${[...runs].join(', ')}`)
-    const last = about.at(-1)!.got
     if (isCharged && last && isNo(last))
       find('false-no', purchase, `${txId}: ${last.status} ${last.code ?? ''}`)
     if (!isCharged || runs.size > 0 || paidRuns.size > 0 || isFailure) return

@@ -121,6 +121,11 @@ describe('finds', () => {
     const ofStream = exchange({ path: '/tale', payment: one }, said[0])
     const { findings, brokenStreams } = judge(ofStream, [landed(one)])
     expect({ findings, brokenStreams }).toEqual({ findings: [], brokenStreams: 1 })
+    // What became of it was said last beside another payment, under the same key.
+    const doubted = exchange({ path: '/tale', payment: one }, { status: 503, code: 'store_unavailable' })
+    const named = exchange({ path: '/tale', payment: two }, { ...said[0], txId: landed(one).txId })
+    expect(judge([...doubted, ...named], [landed(one)])).toMatchObject({ findings: [], brokenStreams: 1 })
+    expect(anomalies(doubted, [landed(one)])).toEqual(['lost-answer'])
     expect(anomalies(exchange({ path: '/answer', payment: one }, said[0]), [landed(one)])).toEqual([
       'lost-answer',
     ])

@@ -42,6 +42,7 @@ export default defineConfig({
           exclude: BEHIND,
           // A worker evaluates each module once for all its files: loading the source for each took a quarter of the time.
           isolate: false,
+          setupFiles: 'test/support/own-globals.ts',
         },
       },
       {

@@ -76,9 +76,9 @@ export async function renderResponse(response: Response): Promise<Answer> {
 /** Hono's server on Node keeps what a `Response` was given, until more than its head is read. That took half of a call in a window. */
 function bytesGiven(response: Response): Uint8Array | undefined {
   const kept = Object.getOwnPropertySymbols(response).find(({ description }) => description === 'cache')
-  const { 0: status, 1: body } = Object(kept && Reflect.get(response, kept))
+  const { 1: body } = Object(kept && Reflect.get(response, kept))
   // One of the web would add a type where there is none.
-  if (status !== 200 || !response.headers.has('content-type')) return undefined
+  if (response.status !== 200 || !response.headers.has('content-type')) return undefined
   return typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body as string) : undefined
 }
 

@@ -29,8 +29,6 @@ import { passed as advance } from '../support/redis-time.js'
  * whole: with one second, a third of a second was too short once in some fifty runs.
  */
 const LEASE_MS = 3_000
-// They wait without working, so they wait at the same time.
-vi.setConfig({ maxConcurrency: 40 })
 
 let redis: Awaited<ReturnType<typeof anyRedis>>
 let connection: Connection

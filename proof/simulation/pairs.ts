@@ -42,6 +42,9 @@ export const TABLE = {
 export type Factor = keyof typeof TABLE
 export type Features = { readonly [F in Factor]: (typeof TABLE)[F][number] }
 
+const NO_REPLICA = 'What one process keeps in its memory has no replica: it is there, or all of it is gone.'
+const NO_MESSAGES = 'Messages of A2A and MCP cannot run a route of an app: a gate has neither door.'
+
 /** Pairs that cannot exist, and why. */
 export const CANNOT: readonly { readonly pair: Pair; readonly because: string }[] = [
   {
@@ -50,11 +53,11 @@ export const CANNOT: readonly { readonly pair: Pair; readonly because: string }[
   },
   {
     pair: ['store=memory', 'forgets=latest'],
-    because: 'What one process keeps in its memory has no replica: it is there, or all of it is gone.',
+    because: NO_REPLICA,
   },
   {
     pair: ['store=memory', 'forgets=waited'],
-    because: 'What one process keeps in its memory has no replica: it is there, or all of it is gone.',
+    because: NO_REPLICA,
   },
   {
     pair: ['store=own', 'forgets=waited'],
@@ -67,15 +70,15 @@ export const CANNOT: readonly { readonly pair: Pair; readonly because: string }[
   },
   {
     pair: ['mount=gate', 'door=message'],
-    because: 'Messages of A2A and MCP cannot run a route of an app: a gate has neither door.',
+    because: NO_MESSAGES,
   },
   {
     pair: ['mount=gate', 'door=task'],
-    because: 'Messages of A2A and MCP cannot run a route of an app: a gate has neither door.',
+    because: NO_MESSAGES,
   },
   {
     pair: ['mount=gate', 'door=mcp'],
-    because: 'Messages of A2A and MCP cannot run a route of an app: a gate has neither door.',
+    because: NO_MESSAGES,
   },
   {
     pair: ['mount=app', 'door=fetch'],

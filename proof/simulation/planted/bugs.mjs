@@ -671,7 +671,7 @@ export const MADE_UP = [
 ]
 
 const UNITS = 'src/domain/charge-store/units.ts'
-const CLOSING = 'src/domain/charge-store/transition.ts'
+const DECISION = 'src/domain/charge-store/transition.ts'
 
 /** Of balances and gates. @type {readonly Bug[]} */
 export const ON_BALANCES = [
@@ -681,7 +681,7 @@ export const ON_BALANCES = [
     meets: 'balances × replays',
     edits: [
       {
-        file: 'src/domain/charge-store/transition.ts',
+        file: DECISION,
         find: '    if (isCompleted(claim)) return unchanged(replay(claim))',
         replace:
           '    if (isCompleted(claim) && move.take !== undefined) return leaving(replay(claim), undefined, undefined, charged(findUnits(records, move, nowMs), move.take))\n    if (isCompleted(claim)) return unchanged(replay(claim))',
@@ -693,7 +693,7 @@ export const ON_BALANCES = [
     says: 'A call on a balance that fails keeps what it has reserved.',
     edits: [
       {
-        file: CLOSING,
+        file: DECISION,
         find: 'const units = isCounted ? charged(findUnits(records, move, nowMs), move.charge) : undefined',
         replace:
           "const units = isCounted ? charged(findUnits(records, move, nowMs), move.charge) : move.how === 'release' && claimOurs && claim.reserved ? charged(findUnits(records, move, nowMs), claim.reserved) : undefined",
@@ -717,7 +717,7 @@ export const ON_BALANCES = [
     meets: 'balances × take-over',
     edits: [
       {
-        file: CLOSING,
+        file: DECISION,
         find: 'const isCounted = move.charge !== undefined && claims[0] !== undefined && isCompleted(claims[0])',
         replace: 'const isCounted = move.charge !== undefined',
       },

@@ -102,7 +102,7 @@ export class FetchRequest implements HostRequest {
       : streamedBody(request.body, bytesMax, share)
   }
 
-  /** The host does this. */
+  /** The host drops what it has not read of a body. */
   skipBody(): void {}
 
   undelivered(): void {

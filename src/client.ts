@@ -23,7 +23,7 @@ export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-ma
 export type { Estimate } from './app/client/call-paid.js'
 export type { ClientOptions } from './app/client/client-options.js'
 export type { FetchPayment, PaidResponse, PayingFetch } from './app/client/paying-fetch.js'
-export type { PaymentRecord, Receipts } from './app/client/payments.js'
+export type { PaymentRecord, Receipts } from './app/client/receipt-book.js'
 export type {
   ActiveSubscription,
   AgentBalance,

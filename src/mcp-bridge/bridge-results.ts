@@ -2,7 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { BALANCE_META, contentResult, RECEIPT_META } from '../adapters/mcp/tool-results.js'
 import { mediaTypeOf } from '../app/client/http-exchange.js'
-import { endLines, type PaymentRecord } from '../app/client/payments.js'
+import { endLines, type PaymentRecord } from '../app/client/receipt-book.js'
 import { type CallResult, outcomeOfResult } from '../app/client/result-types.js'
 import type { AnswerContent } from '../domain/handler-answer.js'
 import { jsonIn } from '../domain/json.js'

@@ -11,7 +11,7 @@ import { type Toolbox, type ToolCall, toolServer } from '../adapters/mcp/tool-se
 import { toolOf } from '../adapters/mcp/tools-of-endpoints.js'
 import { type CallOptions, urlOf } from '../app/client/build-request.js'
 import { exchangeOver } from '../app/client/http-exchange.js'
-import { failedAfter, signedOf, txIdsIn } from '../app/client/payments.js'
+import { failedAfter, signedOf, txIdsIn } from '../app/client/receipt-book.js'
 import type { CallResult } from '../app/client/result-types.js'
 import type { SvcClient } from '../app/client/svc-client.js'
 import { MCP_PATH } from '../domain/agent-card.js'

@@ -12,7 +12,7 @@ import { noSigner } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { discover } from './fetch-manifest.js'
 import { type PayingFetch, payingFetch } from './paying-fetch.js'
-import type { Receipts } from './payments.js'
+import type { Receipts } from './receipt-book.js'
 import {
   type ActiveSubscription,
   type AgentBalance,

@@ -3,7 +3,7 @@
 // A received answer
 export { isJson, mediaTypeOf } from './http-exchange.js'
 // What was paid, in the same words everywhere
-export { endLines, failedAfter, isAfterPayment, type PaymentEnd, type ShownWindow } from './payments.js'
+export { endLines, failedAfter, isAfterPayment, type PaymentEnd, type ShownWindow } from './receipt-book.js'
 export { outcomeOfResult } from './result-types.js'
 // Events of a stream
 export { eventsIn, messagesIn } from './stream-events.js'

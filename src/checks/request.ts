@@ -1,5 +1,5 @@
 /** Requests to the examined agent, as an index and a page of another origin send them. Nothing is paid, no redirect is followed. */
-import { exchangeOver, type HttpReply, recordOf } from '../app/client/http-exchange.js'
+import { exchangeOver, type HttpReply, recordOf } from '../app/client/http-reply.js'
 import { wakefulClock } from '../ports/clock.js'
 import { quoted } from './finding.js'
 

@@ -1,6 +1,6 @@
 /** Asks for one resource as indexes do: by GET whatever its method is, by its own method, and as a page of another origin. */
 import { ajvValidator } from '../adapters/validation/ajv.js'
-import type { HttpReply } from '../app/client/http-exchange.js'
+import type { HttpReply } from '../app/client/http-reply.js'
 import { BAZAAR_BYTES_MAX } from '../domain/bazaar-declaration.js'
 import type { JSONSchema } from '../domain/endpoint.js'
 import type { NetworkFacts } from '../domain/network.js'

@@ -1,7 +1,7 @@
 /** What the bridge hands to its host: answers as they came, and beside them only what this client signed. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { BALANCE_META, contentResult, RECEIPT_META } from '../adapters/mcp/tool-results.js'
-import { mediaTypeOf } from '../app/client/http-exchange.js'
+import { mediaTypeOf } from '../app/client/http-reply.js'
 import { endLines, type PaymentRecord } from '../app/client/receipt-book.js'
 import { type CallResult, outcomeOfResult } from '../app/client/result-types.js'
 import type { AnswerContent } from '../domain/handler-answer.js'

@@ -10,7 +10,7 @@ import { errorResult, messageOf, objectResult } from '../adapters/mcp/tool-resul
 import { type Toolbox, type ToolCall, toolServer } from '../adapters/mcp/tool-server.js'
 import { toolOf } from '../adapters/mcp/tools-of-endpoints.js'
 import { type CallOptions, urlOf } from '../app/client/build-request.js'
-import { exchangeOver } from '../app/client/http-exchange.js'
+import { exchangeOver } from '../app/client/http-reply.js'
 import { failedAfter, signedOf, txIdsIn } from '../app/client/receipt-book.js'
 import type { CallResult } from '../app/client/result-types.js'
 import type { SvcClient } from '../app/client/svc-client.js'

@@ -1,6 +1,6 @@
 /**
  * HTTP requests to one server: to a facilitator, a node, an indexer, the receiver of a webhook. `adapters/outbound` sends them with
- * undici on Node, and with `fetch` elsewhere. The client sends with the program's own `fetch` (`app/client/http-exchange.ts`).
+ * undici on Node, and with `fetch` elsewhere. The client sends with the program's own `fetch` (`app/client/http-reply.ts`).
  */
 import { concatBytes } from '../domain/bytes.js'
 import type { Clock } from './clock.js'

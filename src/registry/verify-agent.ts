@@ -3,7 +3,7 @@
  * registration: only both together, pointing at each other, bind a domain to an on-chain address.
  */
 import { guardedFetch } from '#platform'
-import { exchangeOver, isSuccess, recordOf } from '../app/client/http-exchange.js'
+import { exchangeOver, isSuccess, recordOf } from '../app/client/http-reply.js'
 import { CARD_PATHS } from '../domain/agent-card.js'
 import { shown } from '../domain/errors.js'
 import { refuseUnknown } from '../domain/option-checks.js'

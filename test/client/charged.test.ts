@@ -1,7 +1,7 @@
 /** What an answer shows about the payment that was sent, and where its receipt differs from what was signed. */
 import { describe, expect, it } from 'vitest'
 import { chargedBy, contradictions, receiptOf } from '../../src/app/client/charge-evidence.js'
-import { type HttpReply, isSuccess } from '../../src/app/client/http-exchange.js'
+import { type HttpReply, isSuccess } from '../../src/app/client/http-reply.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { encodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'

@@ -1,6 +1,6 @@
 /** What a purchase books, reports and returns, by what its delivery brought back. */
 import { describe, expect, it } from 'vitest'
-import type { HttpReply } from '../../src/app/client/http-exchange.js'
+import type { HttpReply } from '../../src/app/client/http-reply.js'
 import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
 import { challengeOf } from '../../src/app/client/read-quote.js'
 import type { Delivery } from '../../src/app/client/send-with-retries.js'

@@ -1,7 +1,7 @@
 /** Which entry of a quote is payable, and what a quote says it is for. */
 import { describe, expect, it } from 'vitest'
 import { estimateOf } from '../../src/app/client/call-paid.js'
-import type { HttpReply } from '../../src/app/client/http-exchange.js'
+import type { HttpReply } from '../../src/app/client/http-reply.js'
 import {
   challengeOf,
   foreignOrigin,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Exchange, ExchangeResult } from '../../src/app/client/http-exchange.js'
+import type { Exchange, ExchangeResult } from '../../src/app/client/http-reply.js'
 import {
   ask,
   askBriefly,

@@ -1,7 +1,7 @@
 /** A body that is handed over: what its reader gets, and what its source is asked for. */
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../proof/simulation/kernel/timeline.js'
-import { exchangeOver, openReply } from '../../src/app/client/http-exchange.js'
+import { exchangeOver, openReply } from '../../src/app/client/http-reply.js'
 import { type Watch, watchedBody } from '../../src/app/client/stream.js'
 import { SdkError } from '../../src/domain/errors.js'
 import { clockOf } from '../support/virtual-clock.js'

@@ -1,6 +1,6 @@
 /** Subscription keys as the client keeps them: for whom, until when, and what counts as one. */
 import { describe, expect, it } from 'vitest'
-import type { HttpReply } from '../../src/app/client/http-exchange.js'
+import type { HttpReply } from '../../src/app/client/http-reply.js'
 import { type SoldKey, soldIn } from '../../src/app/client/sold-window.js'
 import { subscriptionKeys, withKey } from '../../src/app/client/subscription-keys.js'
 import { systemRandom } from '../../src/ports/random.js'

@@ -1,5 +1,5 @@
 /** Replies of a seller, as the client has read them. */
-import type { HttpReply } from '../../src/app/client/http-exchange.js'
+import type { HttpReply } from '../../src/app/client/http-reply.js'
 import { encodeHeader } from '../../src/domain/x402.js'
 import type { SignedPayment } from '../../src/ports/payment-signer.js'
 

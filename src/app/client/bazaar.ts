@@ -14,7 +14,7 @@ import {
 } from '../../domain/read-bazaar-index.js'
 import { wakefulClock } from '../../ports/clock.js'
 import { urlOf } from './build-request.js'
-import { exchangeOver, isSuccess, recordOf } from './http-exchange.js'
+import { exchangeOver, isSuccess, recordOf } from './http-reply.js'
 
 /** Whose index, and how it is asked. */
 export interface WholeBazaarOptions {

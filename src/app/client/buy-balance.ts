@@ -10,7 +10,7 @@ import { type CallOptions, type HttpRequest, requestOf } from './build-request.j
 import { noSigner, notABalance } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { type Buying, balanceShown, type HeldBalance } from './held-balances.js'
-import { causeOf, dataOf } from './http-exchange.js'
+import { causeOf, dataOf } from './http-reply.js'
 import { type PaymentSlot, purchase, type ReadyPayment } from './purchase.js'
 import { challengeOf, isQuote, payableEntry } from './read-quote.js'
 import { type Outcome, type TopUpResult, toldOf, type Warning } from './result-types.js'

@@ -8,7 +8,7 @@ import {
   type PaymentRequirements,
 } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
-import { errorCodeOf, type HttpReply, isSuccess, namesPayment } from './http-exchange.js'
+import { errorCodeOf, type HttpReply, isSuccess, namesPayment } from './http-reply.js'
 import type { ActiveSubscription, CallPayment, Warning } from './result-types.js'
 
 /** Whether a failed call's payment was charged. */

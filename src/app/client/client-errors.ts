@@ -3,14 +3,7 @@ import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
-import {
-  dataOf,
-  errorBodyOf,
-  errorCodeOf,
-  errorMessageOf,
-  type HttpReply,
-  shortened,
-} from './http-exchange.js'
+import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, type HttpReply, shortened } from './http-reply.js'
 import { agentAt, type BalanceOffer, challengeOf } from './read-quote.js'
 import type { ActiveSubscription, CallPayment, Outcome } from './result-types.js'
 

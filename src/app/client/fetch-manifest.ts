@@ -4,7 +4,7 @@ import type { Manifest } from '../../domain/manifest.js'
 import { isForWindow } from '../../domain/quote-for-display.js'
 import { isRecord, type PaymentRequired } from '../../domain/x402.js'
 import { type HttpRequest, requestOf } from './build-request.js'
-import { type HttpReply, recordOf } from './http-exchange.js'
+import { type HttpReply, recordOf } from './http-reply.js'
 import { resourceIn } from './read-quote.js'
 import { ask, askBriefly, type DeliveryDeps, succeeded } from './send-with-retries.js'
 

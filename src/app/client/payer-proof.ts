@@ -17,7 +17,7 @@ import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js
 import { randomId } from '../../ports/random.js'
 import type { HttpRequest } from './build-request.js'
 import type { Settings } from './client-options.js'
-import { errorCodeOf, isSuccess, namesPayment } from './http-exchange.js'
+import { errorCodeOf, isSuccess, namesPayment } from './http-reply.js'
 import type { SelectedRequirements } from './read-quote.js'
 import type { Delivery, SentPayment } from './send-with-retries.js'
 

@@ -20,7 +20,7 @@ import {
 } from './charge-evidence.js'
 import { aborted, callFailed, networkError } from './client-errors.js'
 import type { Settings } from './client-options.js'
-import { isSuccess } from './http-exchange.js'
+import { isSuccess } from './http-reply.js'
 import { provenDelivery } from './payer-proof.js'
 import {
   keepsKeys,

@@ -16,7 +16,7 @@ import {
   X402_VERSION,
 } from '../../domain/x402.js'
 import type { HttpRequest } from './build-request.js'
-import { type HttpReply, recordOf, shortened } from './http-exchange.js'
+import { type HttpReply, recordOf, shortened } from './http-reply.js'
 import type { Warning } from './result-types.js'
 
 /** Not behind a redirect, which a caller's own fetch may have followed: that 402 is another host's. */

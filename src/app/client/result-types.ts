@@ -1,6 +1,6 @@
 /** The results of the client's methods. */
 import type { PaymentRequired } from '../../domain/x402.js'
-import { dataOf, type HttpReply } from './http-exchange.js'
+import { dataOf, type HttpReply } from './http-reply.js'
 
 /** What an endpoint asks for. */
 export interface QuoteResult {

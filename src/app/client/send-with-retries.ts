@@ -11,7 +11,7 @@ import {
   type HttpReply,
   isSuccess,
   namesPayment,
-} from './http-exchange.js'
+} from './http-reply.js'
 
 /**
  * How often a request is sent, and how long the client pauses in between: a random time, bounded by `baseMs` doubled

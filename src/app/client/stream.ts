@@ -3,7 +3,7 @@ import { SdkError, type SvcError } from '../../domain/errors.js'
 import { type Clock, withTimeout } from '../../ports/clock.js'
 import type { CallOptions, HttpRequest } from './build-request.js'
 import { eventTooLarge, noEventStream, streamAborted, streamBroken } from './client-errors.js'
-import { causeOf, mediaTypeOf } from './http-exchange.js'
+import { causeOf, mediaTypeOf } from './http-reply.js'
 import { type CallResult, type Outcome, rememberOutcome, type StreamCost, toldOf } from './result-types.js'
 import { eventsIn, type StreamEvent } from './stream-events.js'
 

@@ -1,6 +1,7 @@
 /** The client that users make. */
-import { PayingClient } from './client.js'
+
 import { type ClientOptions, settingsOf } from './client-options.js'
+import { PayingClient } from './paying-client.js'
 
 /**
  * Calls endpoints and pays for them, within its limits. It signs one payment a call (see `quote` of {@link CallOptions}), only

@@ -75,7 +75,7 @@ export const SCOPES = {
     tests: ['test/app/{balance-calls,closing,stream-ends,window-calls}.test.ts'],
   },
   runs: {
-    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/handler-context.ts'],
+    mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/make-handler-context.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{crediting,cutting,delivering}.test.ts'],

@@ -15,7 +15,7 @@ import {
   upstreamUrl,
 } from '../domain/upstream.js'
 import { NO_ADDRESS } from '../ports/charge.js'
-import { madeOf } from './charge/handler-context.js'
+import { madeOf } from './charge/make-handler-context.js'
 import { renderHead } from './charge/render-answer.js'
 import { COLLECTED_BYTES_MAX } from './charge/render-stream.js'
 

@@ -1,7 +1,7 @@
 /** The record of one call: whose trace it is part of, what its log may say, and who its payment is proven to come from. */
 import { describe, expect, it } from 'vitest'
 import { spanIdOf } from '../../src/app/charge/call-record.js'
-import { Cancellation, contextOf } from '../../src/app/charge/handler-context.js'
+import { Cancellation, contextOf } from '../../src/app/charge/make-handler-context.js'
 import { claimedPayer, meetsTerms, paysUs } from '../../src/app/charge/owners.js'
 import { MAINNET } from '../../src/domain/network.js'
 import { silentLogger } from '../../src/ports/logger.js'

@@ -1,7 +1,7 @@
 /** What is kept of a call keeps no long text alive: V8's `slice` is a view of the whole. */
 import { expect, it } from 'vitest'
 import { endedCall, outcomeOf } from '../../src/app/charge/call-outcome.js'
-import { Cancellation, contextOf } from '../../src/app/charge/handler-context.js'
+import { Cancellation, contextOf } from '../../src/app/charge/make-handler-context.js'
 import { scene } from '../support/charge-fixture.js'
 import { full, walked } from '../support/ended-call.js'
 import { heapBytes } from '../support/heap-bytes.js'

@@ -705,7 +705,7 @@ export const ON_BALANCES = [
     says: 'A handler may charge more than the price of its call.',
     edits: [
       {
-        file: 'src/app/charge/handler-context.ts',
+        file: 'src/app/charge/make-handler-context.ts',
         find: 'said !== undefined && (said <= most ||',
         replace: 'said !== undefined && (said <= 10n ** 15n ||',
       },

@@ -21,7 +21,7 @@ import {
 import { aborted, callFailed, networkError } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { isSuccess } from './http-reply.js'
-import { provenDelivery } from './payer-proof.js'
+import { provenDelivery } from './prove-payer.js'
 import {
   keepsKeys,
   type SelectedRequirements,

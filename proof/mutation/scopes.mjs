@@ -62,7 +62,7 @@ export const SCOPES = {
   admission: {
     mutate: [
       'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
-      'src/app/charge/{owners,payer-proof,stored-answers,windows}.ts',
+      'src/app/charge/{owners,check-payer-proof,stored-answers,windows}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],

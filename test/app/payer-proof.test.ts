@@ -1,6 +1,6 @@
 /** The proof of the payer in a request: whose it is, with what it is compared, and that a bad one takes nothing. */
 import { describe, expect, it } from 'vitest'
-import { proveCaller } from '../../src/app/charge/payer-proof.js'
+import { proveCaller } from '../../src/app/charge/check-payer-proof.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import type { PayerProof } from '../../src/domain/sign-in-with-x.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'

@@ -199,7 +199,7 @@ export const ONCE_THERE = [
     says: 'A proof of any payer opens what any payment paid for.',
     edits: [
       {
-        file: 'src/app/charge/payer-proof.ts',
+        file: 'src/app/charge/check-payer-proof.ts',
         find: '  call.payment.isProven = refusal === undefined\n  return refusal && problemOf(refusal)',
         replace:
           "  const told = refusal === 'invalid_siwx_request' ? undefined : refusal\n  call.payment.isProven = told === undefined\n  return told && problemOf(told)",

@@ -18,7 +18,7 @@ import {
   type ServerOptions,
 } from './app/server/server-options.js'
 import { settingsOf } from './app/server/settings-from-options.js'
-import { auditOf } from './audit/call-observers.js'
+import { auditOf } from './audit/assemble-audit.js'
 import type { AgentDef, AgentOptions } from './domain/agent.js'
 import { SvcError } from './domain/errors.js'
 import { every, systemClock } from './ports/clock.js'

@@ -18,12 +18,12 @@ import type {
   SettleAnswer,
   VerifyAnswer,
 } from '../ports/facilitator.js'
-import { BUDGET_EXHAUSTED, invalid, SIMULATION_FAILED, settleAnswer, USED_UP } from './answers.js'
 import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
 import { facilitatorNode } from './facilitator-node.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
 import { type Refused, sponsoredGroup } from './group-checks.js'
+import { BUDGET_EXHAUSTED, invalid, SIMULATION_FAILED, settleAnswer, USED_UP } from './settle-answer.js'
 import { begun, paymentSettler, type Settlement, sharedQuestions, simulated } from './settle-payment.js'
 
 const PARAMS_MAX_AGE_MS = 3_000

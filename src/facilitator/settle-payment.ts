@@ -7,6 +7,8 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../ports/clock.js'
 import type { Asker } from '../ports/facilitator.js'
 import type { Logger } from '../ports/logger.js'
+import { awaitFate, type FacilitatorNode, type Fate } from './facilitator-node.js'
+import type { FeeBudget } from './fee-budget.js'
 import {
   BUDGET_EXHAUSTED,
   CONFIRMATION_FAILED,
@@ -15,9 +17,7 @@ import {
   SIMULATION_FAILED,
   type Submitted,
   USED_UP,
-} from './answers.js'
-import { awaitFate, type FacilitatorNode, type Fate } from './facilitator-node.js'
-import type { FeeBudget } from './fee-budget.js'
+} from './settle-answer.js'
 
 export interface Settlement {
   readonly txId: string

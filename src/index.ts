@@ -40,7 +40,7 @@ export type {
   PriceFunction,
   ReadBody,
 } from './domain/endpoint.js'
-export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-options.js'
+export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-limits.js'
 export type {
   DescribedSchema,
   EndpointSchema,

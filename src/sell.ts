@@ -22,7 +22,7 @@ import {
   type JSONSchema,
   TIMEOUT_DEFAULT_MS,
 } from './domain/endpoint.js'
-import { firstName } from './domain/endpoint-options.js'
+import { firstName } from './domain/endpoint-limits.js'
 import { SvcError } from './domain/errors.js'
 import type { StreamSource } from './domain/handler-answer.js'
 import { jsonIn } from './domain/json.js'

@@ -2,7 +2,7 @@
 import { exchangeWithUpstream, type UpstreamRequest } from '../adapters/outbound/upstream-exchange.js'
 import { type BodyType, MEDIA_TYPE } from '../domain/body-type.js'
 import type { EndpointDef, Handler, Method } from '../domain/endpoint.js'
-import type { EndpointLimits } from '../domain/endpoint-options.js'
+import type { EndpointLimits } from '../domain/endpoint-limits.js'
 import { SvcError } from '../domain/errors.js'
 import { ForwardedAnswer } from '../domain/handler-answer.js'
 import {

@@ -1,12 +1,6 @@
 /** The definition of one paid route, checked when its module loads. */
 import { type BodyType, MEDIA_TYPE } from './body-type.js'
-import {
-  type EndpointLimits,
-  formerNames,
-  type Lifecycle,
-  lifecycleOf,
-  limitsOf,
-} from './endpoint-options.js'
+import { type EndpointLimits, formerNames, type Lifecycle, lifecycleOf, limitsOf } from './endpoint-limits.js'
 import { type AnswerOf, type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'

@@ -1,6 +1,6 @@
 /** The routes of one paid endpoint: each reads the request, walks the charge machine, and returns the reply. */
 import type { EndpointDef } from '../../domain/endpoint.js'
-import type { Lifecycle } from '../../domain/endpoint-options.js'
+import type { Lifecycle } from '../../domain/endpoint-limits.js'
 import { methodsOf, type Target } from '../../domain/path-pattern.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import { htmlReply, prefersHtml } from './html-document.js'

@@ -16,7 +16,7 @@ import type { Metrics, MetricsSources } from '../../adapters/metrics/prometheus-
 import { A2A_PATH, agentCard, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
 import { isLoopback } from '../../domain/caller-ip-network.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { firstName } from '../../domain/endpoint-options.js'
+import { firstName } from '../../domain/endpoint-limits.js'
 import { loadOnce } from '../../domain/load-once.js'
 import { methodsOf, pathOfEndpoint } from '../../domain/path-pattern.js'
 import { silentLogger } from '../../ports/logger.js'

@@ -1,5 +1,5 @@
 /** Reads the journal once, and again only where it differs from the chain. Keeps 16 to 32 bytes for each payment. */
-import { STREAM_TIMEOUT_MAX_MS } from '../../domain/endpoint-options.js'
+import { STREAM_TIMEOUT_MAX_MS } from '../../domain/endpoint-limits.js'
 import { SvcError } from '../../domain/errors.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import type { EndedCall } from '../../ports/call-observer.js'

@@ -55,7 +55,7 @@ not_a_subscription 1 subscribe: the endpoint sells single calls; or the answer h
 invalid_subscription 2 useSubscription got an invalid key or end: give the seller's.
 subscription_refused 3 The seller wants payment, although the window of the held key has not ended, or has calls left. Ask the seller, who may have lost it; subscribe buys another, and after dropSubscription calls pay again.
 invalid_url 2 The URL is not absolute, not http(s), or has credentials.
-invalid_request 2 The body or a header cannot be sent, or the quote declares another method, body or query: the message says which.
+invalid_request 2 The body or a header cannot be sent, the quote declares another method, body or query, or sells a balance, whose key a call would lose: the message says which.
 invalid_manifest 1 The answer is no manifest: check the URL.`),
   'Warnings of the client': read(`
 key_refused 0 The seller refused the window's key at its end, or the end is not known, so this call was paid for.

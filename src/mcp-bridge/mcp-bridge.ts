@@ -45,8 +45,11 @@ export async function bridgeTo(
   keyFor: (toolName: string) => string | undefined = () => undefined,
 ): Promise<Bridge> {
   const base = urlOf(agentUrl)
-  const readTools = async (signal?: AbortSignal) =>
-    paidTools((await client.discover(base, { signal })).endpoints)
+  const readTools = async (signal?: AbortSignal) => {
+    const { endpoints, balance } = await client.discover(base, { signal })
+    // A balance is bought by `svc balance`, which keeps its key.
+    return paidTools(endpoints.filter(({ name }) => name !== balance?.endpoint))
+  }
   const paid = new Map((await readTools()).map(made => [made.tool.name, made]))
   for (const [name, { endpoint }] of paid) {
     const key = windowShown(endpoint) === '' ? undefined : keyFor(name)

@@ -435,6 +435,24 @@ describe('topUp', () => {
     },
   )
 
+  it('alone buys a balance: a call would lose its key, and pays nothing; by fetch the key is in a header', async () => {
+    const seller = await shop()
+    const { client, spent } = buyer(seller)
+    const [url, body] = [`${seller.url}/balance`, { amount: '$0.02' }]
+    const refusal = {
+      code: 'invalid_request',
+      message: expect.stringContaining(`topUp('${seller.url}', …)`),
+    }
+    expect((await client.estimate(url, body)).refusal).toMatchObject(refusal)
+    await expect(client.call(url, body)).rejects.toMatchObject(refusal)
+    await expect(client.stream(url, body)).rejects.toMatchObject(refusal)
+    expect(spent()).toBe(0n)
+    const headers = { 'content-type': 'application/json' }
+    const bought = await client.fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(bought.headers.get('x-svc-balance-key')).toMatch(/^svc_/)
+    expect(spent()).toBe(20_000n)
+  })
+
   it('refuses an amount that the agent does not sell; nothing is paid', async () => {
     const seller = await shop()
     const { client, spent } = buyer(seller)

@@ -343,6 +343,15 @@ describe('the bridge', () => {
     expect(result).toMatchObject({ isError: true, structuredContent: { error: { code: 'call_failed' } } })
   })
 
+  it('offers no tool that sells a balance: its key would be lost', async () => {
+    const about = { balance: { amounts: ['$0.05'], period: '1h' } }
+    const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => 'done' })
+    const { url, sandbox } = await open([work], { about })
+    const { algodUrl } = sandbox
+    const bridge = await bridgeTo(url, new SvcClient({ network: 'testnet', algodUrl }))
+    expect(bridge.tools.map(({ name }) => name)).toEqual(['work', 'get_manifest', 'search_agents'])
+  })
+
   it('offers no tool under a name that is none, or under a free tool’s, and says what price is no promise', async () => {
     const entry = { url: 'https://a.example/x', method: 'POST', price: 'from $0' }
     const names = ['fine', 'no name', 'get/manifest', 'x'.repeat(129), '']

@@ -57,9 +57,10 @@ async function bundledOnce(): Promise<string> {
     plugins: [asBuilt],
     logLevel: 'error',
   })
-  if (!existsSync(place)) rmSync(CACHE, { recursive: true, force: true })
-  mkdirSync(CACHE, { recursive: true })
   try {
+    // Another worker may have put its own there meanwhile.
+    if (!existsSync(place)) rmSync(CACHE, { recursive: true, force: true })
+    mkdirSync(CACHE, { recursive: true })
     renameSync(own, place)
   } catch {
     rmSync(own, { recursive: true })

@@ -21,6 +21,7 @@ import type { HeldBalance } from './held-balances.js'
 import { type Asking, fewerCalls, purchase } from './purchase.js'
 import {
   type BalanceOffer,
+  balanceByCall,
   challengeOf,
   isQuote,
   payableEntry,
@@ -29,7 +30,7 @@ import {
   unfitRequest,
   type Wanted,
 } from './read-quote.js'
-import type { ActiveSubscription, Outcome, QuoteResult, Warning } from './result-types.js'
+import type { ActiveSubscription, Outcome, QuoteResult } from './result-types.js'
 import { ask, askBriefly, deliver, succeeded, type UnpaidReply } from './send-with-retries.js'
 import { type Verdict, withKey } from './subscription-keys.js'
 
@@ -72,15 +73,17 @@ export async function callPaid(
     if (offer?.only)
       throw settings.limits.aboveMaxPrice(offer.accepted, request) ?? needsBalance(offer, challenge)
     if (refused) throw subscriptionRefused(request.url.origin, refused, challenge, verdict.fewer)
-    const isWindow = key !== undefined || isForWindow(challenge && payableEntry(challenge, settings.network))
+    const entry = challenge && payableEntry(challenge, settings.network)
+    const unkept = asking === SUCCESSES && balanceByCall(request.url, entry)
+    if (unkept) throw unkept
+    const isWindow = key !== undefined || isForWindow(entry)
     const { method } = asked.request
     const buying = buy({ ...request, method }, challenge, settings, asking)
     const paid = await (isWindow ? keys.purchasing(request.url, resource, buying) : buying)
     const bought = { ...paid, warnings: [...fromBalance.warnings, ...paid.warnings] }
     if (key === undefined || verdict.isElsewhere) return bought
     const message = `${request.url.origin} no longer accepts the subscription key`
-    const isRefused: Warning = { code: 'key_refused', message }
-    return { ...bought, warnings: [...bought.warnings, isRefused] }
+    return { ...bought, warnings: [...bought.warnings, { code: 'key_refused', message }] }
   }
 }
 
@@ -240,6 +243,8 @@ export async function estimateOf(
     return { ...estimate, onBalance: true }
   const refusal = offer?.only
     ? (limits.aboveMaxPrice(accepted, asked) ?? needsBalance(offer, challenge))
-    : (unfitRequest(asked, challenge!) ?? (await limits.refusalOf(accepted, asked)))
+    : (balanceByCall(asked.url, accepted) ??
+      unfitRequest(asked, challenge!) ??
+      (await limits.refusalOf(accepted, asked)))
   return { ...estimate, ...(refusal && { refusal }) }
 }

@@ -72,6 +72,13 @@ export function balanceOffer(
   throw new SdkError(message, 'unreadable_quote', 402, challenge)
 }
 
+/** What `call` throws instead of buying a balance: its key comes in a header, and only `topUp` keeps it. */
+export function balanceByCall({ origin, pathname }: URL, entry?: PaymentRequirements): SvcError | undefined {
+  if (entry?.extra?.balancePeriod === undefined) return undefined
+  const how = `topUp('${agentAt(origin + pathname)}', …), or svc balance --buy, keeps its key`
+  return new SdkError(`${origin} sells a balance here: ${how}; nothing was paid`, 'invalid_request', 402)
+}
+
 export function agentAt(balanceUrl: string): string {
   return balanceUrl.replace(/\/[^/]*$/, '')
 }
@@ -91,11 +98,7 @@ export interface SelectedRequirements {
 export function selectRequirements(
   url: URL,
   challenge: PaymentRequired | undefined,
-  {
-    network,
-    strictResource,
-    wanted,
-  }: { readonly network: NetworkFacts; readonly strictResource: boolean; readonly wanted?: Wanted },
+  { network, strictResource, wanted }: { network: NetworkFacts; strictResource: boolean; wanted?: Wanted },
 ): SelectedRequirements {
   const accepted = challenge && payableEntry(challenge, network, wanted)
   if (!challenge || !accepted)

@@ -7,6 +7,9 @@
  * @packageDocumentation
  */
 
+import { type ClientOptions, settingsOf } from './app/client/client-options.js'
+import { PayingClient } from './app/client/paying-client.js'
+
 export { memorySpendLedger } from './adapters/memory/spend-ledger.js'
 export {
   type BazaarAnswer,
@@ -40,7 +43,6 @@ export type {
 export type { RetryOptions } from './app/client/send-with-retries.js'
 export type { StreamOptions, StreamResult } from './app/client/stream.js'
 export type { StreamEvent } from './app/client/stream-events.js'
-export { SvcClient } from './app/client/svc-client.js'
 export type { Balance } from './app/client/wallet.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
 export type { BalanceTerms } from './domain/balance-terms.js'
@@ -86,3 +88,19 @@ export {
   type VerifyAgentOptions,
   verifyAgent,
 } from './registry/verify-agent.js'
+
+/**
+ * Calls endpoints and pays for them, within its limits. It signs one payment a call (see `quote` of {@link CallOptions}), only
+ * USDC, only on its own network, and only what the quote said. In a browser a wallet's `signer` takes the place of the key.
+ *
+ * @example
+ * const caps = { maxPrice: '$0.05', maxPerDay: '$2' }
+ * const client = new SvcClient({ mnemonic: process.env.SVC_MNEMONIC, network: 'testnet', ...caps })
+ * const { data, payment } = await client.call('https://agent.example/summarize', { text })
+ */
+export class SvcClient extends PayingClient {
+  /** @throws SvcError `invalid_key`, `invalid_price`, `invalid_options` */
+  constructor(options: ClientOptions = {}) {
+    super(settingsOf(options))
+  }
+}

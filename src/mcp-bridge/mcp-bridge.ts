@@ -1,6 +1,6 @@
 /**
  * A local MCP server whose tools are another agent's endpoints, paid from the user's own wallet. It is for MCP clients that
- * can start a program and cannot pay. The limits are the `SvcClient`'s; no text of the agent can raise them. What it says of money
+ * can start a program and cannot pay. The limits are the client's; no text of the agent can raise them. What it says of money
  * is what this client signed.
  */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
@@ -11,9 +11,9 @@ import { type Toolbox, type ToolCall, toolServer } from '../adapters/mcp/tool-se
 import { toolOf } from '../adapters/mcp/tools-of-endpoints.js'
 import { type CallOptions, urlOf } from '../app/client/build-request.js'
 import { exchangeOver } from '../app/client/http-reply.js'
+import type { PayingClient } from '../app/client/paying-client.js'
 import { failedAfter, signedOf, txIdsIn } from '../app/client/receipt-book.js'
 import type { CallResult } from '../app/client/result-types.js'
-import type { SvcClient } from '../app/client/svc-client.js'
 import { MCP_PATH } from '../domain/agent-card.js'
 import { SvcError, shown } from '../domain/errors.js'
 import { canonicalJson } from '../domain/json.js'
@@ -41,7 +41,7 @@ export type Bridge = Omit<Toolbox, 'version' | 'broke'>
  */
 export async function bridgeTo(
   agentUrl: string,
-  client: SvcClient,
+  client: PayingClient,
   keyFor: (toolName: string) => string | undefined = () => undefined,
 ): Promise<Bridge> {
   const base = urlOf(agentUrl)
@@ -193,7 +193,7 @@ function targetAt(base: URL, url: string): URL {
 }
 
 function callEndpoint(
-  client: SvcClient,
+  client: PayingClient,
   base: URL,
   { url, path = '', method }: ManifestEndpoint,
   message: unknown,

@@ -7,7 +7,8 @@ import type { BodyType } from '../../domain/body-type.js'
 import { NumberOverflow } from '../../domain/json.js'
 import type { Parsed } from '../../domain/x402.js'
 import { malformed, parseBody, parseText, TOO_DEEP } from './read-request.js'
-import { type BodyReading, HttpError, tooLarge } from './route.js'
+import { HttpError, tooLarge } from './reply.js'
+import type { BodyReading } from './route.js'
 
 /** Where parsers leave the body that they read: Express's request, Koa's `ctx.request`. */
 export interface BodyHolder {

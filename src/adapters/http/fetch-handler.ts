@@ -1,7 +1,8 @@
 import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-request.js'
-import { isBodiless, isStream, type Reply, type Route, replyToError } from './route.js'
+import { isBodiless, isStream, type Reply, replyToError } from './reply.js'
+import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 import { pairsIn } from './write-reply.js'
 

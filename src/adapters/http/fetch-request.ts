@@ -5,16 +5,8 @@ import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
 import type { BodyShare } from './body-memory-limit.js'
 import { parseBody } from './read-request.js'
-import {
-  type AppRoute,
-  type BodyReading,
-  type HostRequest,
-  HttpError,
-  httpErrorOf,
-  incompleteBody,
-  overloaded,
-  tooLarge,
-} from './route.js'
+import { HttpError, httpErrorOf, incompleteBody, overloaded, tooLarge } from './reply.js'
+import type { AppRoute, BodyReading, HostRequest } from './route.js'
 
 /** The address of a request's caller, where the seller's runtime can say it. */
 export type ClientAddress = (request: Request) => string | undefined

@@ -3,7 +3,8 @@ import type { EndedCall, Runs } from '../../ports/call-observer.js'
 import { htmlReply, prefersHtml } from './html-document.js'
 import { privateRoute } from './private-routes.js'
 import { rootOf } from './read-request.js'
-import { type FreeRoute, type HostRequest, jsonReply, jsonTextReply, type Reply } from './route.js'
+import { jsonReply, jsonTextReply, type Reply } from './reply.js'
+import type { FreeRoute, HostRequest } from './route.js'
 
 /**
  * Health is valid only for a moment. Documents contain the host of their request, which may be a forwarded one: a

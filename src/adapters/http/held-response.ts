@@ -6,7 +6,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { PassThrough, pipeline, type Readable, Writable } from 'node:stream'
 import type { Koa } from './koa-request.js'
 import { forgetShape, http2StreamOf } from './node-body.js'
-import { isStream, type Reply } from './route.js'
+import { isStream, type Reply } from './reply.js'
 import {
   bodyIn,
   endWith,

@@ -1,6 +1,6 @@
 /** HTML documents: what every page has, and how values get into one. Whether a caller reads HTML at all. */
 import { createHash } from 'node:crypto'
-import type { Reply } from './route.js'
+import type { Reply } from './reply.js'
 
 /**
  * Whether a request asks for HTML before JSON, as a browser does that a person points at a URL. Programs send `Accept` without

@@ -11,7 +11,7 @@ import {
   pathOfEndpoint,
   pathProblem,
 } from '../../domain/path-pattern.js'
-import { HttpError } from './route.js'
+import { HttpError } from './reply.js'
 
 export interface Matched {
   readonly def: EndpointDef

@@ -5,7 +5,7 @@ import { unwritten } from '../../domain/call-errors.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'
 import { type BalanceTold, type ChargeOutcome, retryAfterSeconds } from '../../ports/charge.js'
-import { errorBody, jsonReply, jsonTextReply, type Reply } from './route.js'
+import { errorBody, jsonReply, jsonTextReply, type Reply } from './reply.js'
 
 /** @param taken lower-case names of headers that the route sets already: a handler's `Response` does not set them again. */
 export function replyToOutcome(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {

@@ -7,7 +7,8 @@ import { htmlReply, prefersHtml } from './html-document.js'
 import { quotePage } from './html-pages.js'
 import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
 import { presentsPayment, type RequestOptions, readBody, readRequest, searchOf } from './read-request.js'
-import { type HostRequest, httpErrorOf, methodNotAllowed, type Reply, type Route } from './route.js'
+import { httpErrorOf, methodNotAllowed, type Reply } from './reply.js'
+import type { HostRequest, Route } from './route.js'
 
 export interface PaidRouteOptions extends RequestOptions {
   readonly charge: Charge

@@ -3,7 +3,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { isLoopback } from '../../domain/caller-ip-network.js'
-import { type FreeRoute, type HostRequest, httpErrorOf } from './route.js'
+import { httpErrorOf } from './reply.js'
+import type { FreeRoute, HostRequest } from './route.js'
 
 /** Pages of other sites are never among them. */
 export type Readers =

@@ -27,7 +27,8 @@ import { NO_ADDRESS } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget, BodyShare } from './body-memory-limit.js'
-import { type BodyReading, type HostRequest, httpErrorOf } from './route.js'
+import { httpErrorOf } from './reply.js'
+import type { BodyReading, HostRequest } from './route.js'
 
 export interface RequestOptions {
   /** Empty, or a path that begins with a slash and does not end with one. Endpoints live under it only. */

@@ -6,18 +6,8 @@ import { methodsOf, NO_PARAMS, paramsIn, pathOfEndpoint } from '../../domain/pat
 import type { Logger } from '../../ports/logger.js'
 import { patternMatcher } from './match-path.js'
 import { type PaidRoute, type PaidRouteOptions, paidRoute } from './paid-route.js'
-import {
-  allowOf,
-  type FreeRoute,
-  type HostRequest,
-  HttpError,
-  httpErrorOf,
-  methodNotAllowed,
-  type PassedRoute,
-  type Reply,
-  type Route,
-  replyToError,
-} from './route.js'
+import { allowOf, HttpError, httpErrorOf, methodNotAllowed, type Reply, replyToError } from './reply.js'
+import type { FreeRoute, HostRequest, PassedRoute, Route } from './route.js'
 
 interface FreeOptions extends Pick<PaidRouteOptions, 'basePath'> {
   readonly freeRoutes: readonly FreeRoute[]

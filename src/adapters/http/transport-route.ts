@@ -5,7 +5,8 @@ import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import { chargeReplyHeaders } from './outcome-to-reply.js'
 import { type RequestOptions, readBody, readRequest } from './read-request.js'
-import { type FreeRoute, HttpError, type Reply } from './route.js'
+import { HttpError, type Reply } from './reply.js'
+import type { FreeRoute } from './route.js'
 
 /** The route itself is free. The endpoint that a message names may need payment. */
 export function transportRoute(path: string, transport: Transport, options: RequestOptions): FreeRoute {

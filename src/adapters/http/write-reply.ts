@@ -5,7 +5,7 @@ import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import type { Logger } from '../../ports/logger.js'
 import { type Koa, reportUndelivered } from './koa-request.js'
 import { http2StreamOf } from './node-body.js'
-import { isBodiless, isStream, type Reply, replyToError, type StreamedBody } from './route.js'
+import { isBodiless, isStream, type Reply, replyToError, type StreamedBody } from './reply.js'
 
 type WholeBody = string | Uint8Array | undefined
 type Respond = (ctx: Koa.Context, reply: Reply) => void

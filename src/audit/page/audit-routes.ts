@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { privateRoute, type Readers } from '../../adapters/http/private-routes.js'
-import { type FreeRoute, type HostRequest, httpErrorOf, type Reply } from '../../adapters/http/route.js'
+import { httpErrorOf, type Reply } from '../../adapters/http/reply.js'
+import type { FreeRoute, HostRequest } from '../../adapters/http/route.js'
 import type { Feed, Seat } from './viewer-feed.js'
 
 /** @param token A client that presents it may look from anywhere. Without a token, only this machine may. */

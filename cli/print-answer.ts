@@ -1,9 +1,9 @@
 /** Prints a whole answer: to a pipe as it came, and on a terminal without any raw byte of its sender's. */
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
-import { isJson, mediaTypeOf, outcomeOfResult, type ShownWindow } from '../src/app/client/index.js'
+import { mediaTypeOf, outcomeOfResult, type ShownWindow } from '../src/app/client/index.js'
 import type { CallResult } from '../src/client.js'
-import { jsonIn } from '../src/domain/index.js'
+import { isJson, jsonIn, toBase64 } from '../src/domain/index.js'
 import { json, note, printable, withoutControls, written } from './output.js'
 import { indented, onOneLine } from './shown-json.js'
 
@@ -14,7 +14,7 @@ export async function printAnswerAsJson(
 ): Promise<void> {
   const { data, ...rest } = result
   const { bytes, type, text } = receivedIn(result)
-  const shown = data instanceof Uint8Array ? { bytes: base64Of(bytes), type } : data
+  const shown = data instanceof Uint8Array ? { bytes: toBase64(bytes), type } : data
   const first = text !== undefined && isJsonText(type, text) ? withoutControls(onOneLine(text)) : json(shown)
   await written(`{"data":${first},${json({ ...rest, subscription }).slice(1)}\n`)
 }
@@ -52,10 +52,6 @@ function textIn(bytes: Uint8Array): string | undefined {
 
 function isJsonText(type: string, text: string): boolean {
   return isJson(type) && jsonIn(text) !== undefined
-}
-
-export function base64Of(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64')
 }
 
 /** Where bytes go that are no text. */

@@ -1,10 +1,10 @@
 /** Prints the body of an answer as it comes. A slow reader of stdout slows the stream down. */
 import type { EventSourceMessage } from 'eventsource-parser'
-import { isJson, mediaTypeOf, messagesIn, type ShownWindow } from '../src/app/client/index.js'
+import { mediaTypeOf, messagesIn, type ShownWindow } from '../src/app/client/index.js'
 import type { StreamResult } from '../src/client.js'
-import { jsonIn, SvcError } from '../src/domain/index.js'
+import { isJson, jsonIn, SvcError, toBase64 } from '../src/domain/index.js'
 import { balanceRows, columns, json, note, shownText, withoutControls, written } from './output.js'
-import { type BytesSink, base64Of, bytesSink } from './print-answer.js'
+import { type BytesSink, bytesSink } from './print-answer.js'
 import { onOneLine } from './shown-json.js'
 
 /** Events as lines, text and bytes as they are. With `asJson`, one JSON line for each event or piece, and one at the end. */
@@ -63,7 +63,7 @@ function tooLarge(charactersMax: number): SvcError {
 function asJsonLine(piece: Piece): string {
   if ('bytes' in piece) {
     const { bytes, text, type } = piece
-    return json(text === undefined ? { bytes: base64Of(bytes), type } : { text })
+    return json(text === undefined ? { bytes: toBase64(bytes), type } : { text })
   }
   const { event, id, data } = piece.message
   const value = jsonIn(data) === undefined ? json(data) : withoutControls(onOneLine(data))

@@ -1,4 +1,4 @@
-/** Bodies that are no JSON: text and bytes. `bodyType` is the Bazaar's name for it. */
+/** What a body is: JSON, text or bytes. `bodyType` is the Bazaar's name for it. */
 import type { JSONSchema } from './endpoint-schemas.js'
 
 /** How the body of a POST is read: a JSON value, a string (UTF-8), or a `Uint8Array`. */
@@ -9,6 +9,14 @@ export const MEDIA_TYPE = {
   text: 'text/plain',
   bytes: 'application/octet-stream',
 } as const satisfies Record<BodyType, string>
+
+export function mediaTypeIn(contentType: string | null | undefined): string {
+  return (contentType ?? '').split(';', 1)[0]!.trim().toLowerCase()
+}
+
+export function isJson(mediaType: string): boolean {
+  return mediaType === 'application/json' || mediaType.endsWith('+json')
+}
 
 export function emptyBody(type: BodyType = 'json'): unknown {
   if (type === 'json') return {}

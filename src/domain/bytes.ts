@@ -2,8 +2,13 @@
 
 const isNode = typeof Buffer !== 'undefined'
 
+/** The same memory, as Node's own kind of bytes. */
+export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
 export function toBase64(bytes: Uint8Array): string {
-  if (isNode) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  if (isNode) return bufferOf(bytes).toString('base64')
   let binary = ''
   for (const byte of bytes) binary += String.fromCharCode(byte)
   return btoa(binary)
@@ -25,7 +30,7 @@ export function textToBase64(text: string): string {
 
 export function textOf(bytes: Uint8Array): string {
   return isNode
-    ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+    ? bufferOf(bytes).toString('utf8')
     : new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
 }
 

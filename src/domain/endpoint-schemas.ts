@@ -1,5 +1,6 @@
 /** The schemas of an endpoint: JSON Schema, or a library's own that is published as JSON Schema. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
+import { isRecord } from './x402.js'
 
 export type { JSONSchema }
 
@@ -104,11 +105,11 @@ function described(
 ): Described | undefined {
   if (given === undefined) return undefined
   if (isStandardSchema(given)) return { jsonSchema: written(side, given, refuse), schema: given }
-  if (!isObject(given)) return refuse(`${side} is not a JSON Schema object`)
+  if (!isRecord(given)) return refuse(`${side} is not a JSON Schema object`)
   const { schema, jsonSchema } = given as Partial<DescribedSchema>
   if (!isStandardSchema(schema))
     return known?.jsonSchema === given ? known : { jsonSchema: given as JSONSchema }
-  if (!isObject(jsonSchema)) return refuse(`${side}.jsonSchema is not a JSON Schema object`)
+  if (!isRecord(jsonSchema)) return refuse(`${side}.jsonSchema is not a JSON Schema object`)
   return { jsonSchema: plainCopy(jsonSchema), schema }
 }
 
@@ -132,10 +133,6 @@ function written(side: Side, schema: StandardSchema, refuse: (why: string) => ne
 /** Libraries add properties of their own, and what they return may change later. */
 function plainCopy(schema: unknown): JSONSchema {
   return JSON.parse(JSON.stringify(schema))
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**

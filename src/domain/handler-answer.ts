@@ -1,3 +1,5 @@
+import { isJson, mediaTypeIn } from './body-type.js'
+import { bufferOf } from './bytes.js'
 import { deeperThan, JSON_DEPTH_MAX, mayHoldUnusualNumbers, plainNumbers } from './json.js'
 
 /** A handler's answer, rendered: it can be stored, replayed and sent without failing. */
@@ -35,7 +37,8 @@ export class ForwardedAnswer {
   ) {}
 }
 
-export function bodyBytes({ body }: Answer): number {
+/** How many bytes a body has. */
+export function bytesIn(body: string | Uint8Array = ''): number {
   return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
 }
 
@@ -47,14 +50,14 @@ export type AnswerContent =
 
 /** What claims to be JSON but is not, or has a number that would be written as another, is text. Without a body it is empty. */
 export function contentOf({ headers, body }: Answer): AnswerContent {
-  const mediaType = (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
-  const isJson = mediaType === 'application/json' || mediaType.endsWith('+json')
-  if (!isJson && !mediaType.startsWith('text/') && body.length > 0) {
+  const mediaType = mediaTypeIn(headers['content-type'])
+  const claimsJson = isJson(mediaType)
+  if (!claimsJson && !mediaType.startsWith('text/') && body.length > 0) {
     const base64 = bytesOf(body).toString('base64')
     return { kind: 'bytes', base64, mediaType: mediaType || 'application/octet-stream' }
   }
   const text = typeof body === 'string' ? body : bytesOf(body).toString('utf8')
-  if (!isJson || deeperThan(text, JSON_DEPTH_MAX)) return { kind: 'text', text }
+  if (!claimsJson || deeperThan(text, JSON_DEPTH_MAX)) return { kind: 'text', text }
   try {
     const value: unknown = JSON.parse(text)
     return { kind: 'json', value: mayHoldUnusualNumbers(text) ? plainNumbers(value) : value, text }
@@ -65,5 +68,5 @@ export function contentOf({ headers, body }: Answer): AnswerContent {
 
 function bytesOf(body: string | Uint8Array): Buffer {
   if (typeof body === 'string') return Buffer.from(body, 'utf8')
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  return bufferOf(body)
 }

@@ -1,7 +1,7 @@
 /** What a seller adds to a quote: fields in `accepts[].extra`, how indexes show the service, and who sells. */
 import { shown } from './errors.js'
 import { refuseUnknown } from './option-checks.js'
-import { isWebUrl } from './strangers-text.js'
+import { isText, isWebUrl } from './strangers-text.js'
 import type { Subscription } from './subscription-terms.js'
 import { isRecord } from './x402.js'
 
@@ -131,10 +131,6 @@ export function checkedMerchant(given: unknown, refuse: (why: string) => never):
     ...(logo !== undefined && { logo: logo as string }),
     ...(categories !== undefined && { categories: Object.freeze([...(categories as string[])]) }),
   })
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }
 
 const TEXT = { type: 'string' } as const

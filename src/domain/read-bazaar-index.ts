@@ -4,7 +4,7 @@
  * All text is from strangers.
  */
 import { JSON_DEPTH_MAX, nestsDeeperThan } from './json.js'
-import { fitsUrl, primitiveText } from './strangers-text.js'
+import { fitsUrl, isText, primitiveText } from './strangers-text.js'
 import { isRecord } from './x402.js'
 
 /** A paid resource, as a facilitator lists it. All text is from strangers. */
@@ -113,8 +113,4 @@ function textsOf<Key extends string>(entry: Record<string, unknown>, keys: reado
   const texts: { -readonly [key in Key]?: string } = {}
   for (const key of keys) if (isText(entry[key])) texts[key] = entry[key]
   return texts
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
 }

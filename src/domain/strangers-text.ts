@@ -5,6 +5,10 @@ export function cutText(text: string, lengthMax: number): string {
   return JSON.parse(JSON.stringify(text.slice(0, lengthMax)))
 }
 
+export function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
 /** The text of a string, a number or a boolean. Anything else has none: an object of a stranger's may throw where it is made text. */
 export function primitiveText(value: unknown): string | undefined {
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined

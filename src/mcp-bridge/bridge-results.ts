@@ -4,6 +4,7 @@ import { BALANCE_META, contentResult, RECEIPT_META } from '../adapters/mcp/tool-
 import { mediaTypeOf } from '../app/client/http-reply.js'
 import { endLines, type PaymentRecord } from '../app/client/receipt-book.js'
 import { type CallResult, outcomeOfResult } from '../app/client/result-types.js'
+import { toBase64 } from '../domain/bytes.js'
 import type { AnswerContent } from '../domain/handler-answer.js'
 import { jsonIn } from '../domain/json.js'
 import { isRecord } from '../domain/x402.js'
@@ -36,10 +37,8 @@ function contentOf(result: CallResult): AnswerContent {
   const reply = outcomeOfResult(result)?.reply
   if (typeof data === 'string') return { kind: 'text', text: data }
   const type = reply && mediaTypeOf(reply)
-  if (data instanceof Uint8Array) {
-    const base64 = Buffer.from(data).toString('base64')
-    return { kind: 'bytes', base64, mediaType: type || 'application/octet-stream' }
-  }
+  if (data instanceof Uint8Array)
+    return { kind: 'bytes', base64: toBase64(data), mediaType: type || 'application/octet-stream' }
   const text = reply && Buffer.from(reply.bytes).toString('utf8')
   const isAsItCame = text !== undefined && jsonIn(text) !== undefined
   return { kind: 'json', value: data, text: isAsItCame ? text : JSON.stringify(data) }

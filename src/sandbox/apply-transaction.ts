@@ -1,16 +1,15 @@
 /** Applies one transaction to a draft of the ledger. Each function returns the message of a refusal, or nothing. */
+
 import {
   type AssetTransferTransactionFields,
   OnApplicationComplete,
   type PaymentTransactionFields,
   type Transaction,
 } from 'algosdk'
+import { ZERO_ADDRESS } from '../adapters/algorand/address.js'
 import { BASE_UNITS_MAX } from '../domain/money.js'
 import type { Draft } from './account-balances.js'
 import { algoText } from './node-refusal.js'
-
-/** Nobody can take USDC back. */
-const NOBODY = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
 
 export interface ApplyRules {
   readonly assetId: bigint
@@ -92,7 +91,8 @@ function applyTransfer(
 ): string | undefined {
   const { amount, assetIndex, assetSender, closeRemainderTo } = transfer
   const receiver = transfer.receiver.toString()
-  if (assetSender) return `clawback not allowed: sender ${sender}, clawback ${NOBODY}`
+  // Nobody can take USDC back.
+  if (assetSender) return `clawback not allowed: sender ${sender}, clawback ${ZERO_ADDRESS}`
   const optsIn = amount === 0n && receiver === sender && !closeRemainderTo
   if (optsIn && !draft.holding(sender, assetIndex)) {
     if (assetIndex !== assetId) return `asset ${assetIndex} does not exist or has been deleted`

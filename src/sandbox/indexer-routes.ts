@@ -1,6 +1,7 @@
 /** An indexer's list of landed transactions. It shares its origin with the node, whose answer is served where both have a path. */
 import { stringifyJSON } from 'algosdk'
 import { decodeAddress } from '../adapters/algorand/address.js'
+import { toBase64 } from '../domain/bytes.js'
 import type { LandedTransaction, Ledger } from './ledger.js'
 import { BadRequest, get, type Reply, type Route } from './web-server.js'
 
@@ -108,9 +109,9 @@ function shown({ network }: Ledger, { signed, txId, round, landedAt }: LandedTra
     'genesis-hash': network.genesisHash,
     'confirmed-round': round,
     'round-time': landedAt,
-    ...(txn.note && txn.note.length > 0 && { note: base64(txn.note) }),
-    ...(txn.group && { group: base64(txn.group) }),
-    ...(sig && { signature: { sig: base64(sig) } }),
+    ...(txn.note && txn.note.length > 0 && { note: toBase64(txn.note) }),
+    ...(txn.group && { group: toBase64(txn.group) }),
+    ...(sig && { signature: { sig: toBase64(sig) } }),
     ...(payment && {
       'payment-transaction': {
         amount: payment.amount,
@@ -151,8 +152,4 @@ function momentIn(query: URLSearchParams, key: string): number {
   const ms = Date.parse(query.get(key)!)
   if (!Number.isNaN(ms)) return ms / 1_000
   throw new BadRequest('indexer', 'a time is RFC 3339 text')
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('base64')
 }

@@ -9,6 +9,8 @@ import { concatBytes, equalBytes } from '../../domain/bytes.js'
 import { isAddress } from '../../domain/strangers-text.js'
 
 export const PUBLIC_KEY_BYTES = 32
+/** The address of nobody. */
+export const ZERO_ADDRESS = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
 const CHECKSUM_BYTES = 4
 
 export function encodeAddress(publicKey: Uint8Array): string {

@@ -13,7 +13,7 @@ const ONE_WORD = 0x7ff
 
 /** DER prefixes of an ed25519 key: PKCS #8 before a seed, SPKI before a public key. */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
-const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
+export const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
 
 /** The secret stays inside `sign`: no property, JSON or inspection shows it. */
 export interface KeyPair {

@@ -1,6 +1,7 @@
 /** Clients of a node and of an indexer: requests with a deadline, and JSON responses that are read field by field. */
 import { exchangeTo } from '#platform'
 import { SdkError, SvcError } from '../../domain/errors.js'
+import { BASE_UNITS_MAX } from '../../domain/money.js'
 import { isRecord } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import type { MakeExchange } from '../../ports/exchange.js'
@@ -115,13 +116,11 @@ function withLongIntegersQuoted(json: string): string {
   return json.replace(STRING_OR_LONG_INTEGER, found => (found[0] === '"' ? found : `"${found}"`))
 }
 
-const UINT64_MAX = 2n ** 64n - 1n
-
 /** For an amount, which has 64 bits. */
 export function uint64In(body: Record<string, unknown>, key: string): bigint {
   const value = body[key]
   const isLong = typeof value === 'string' && /^\d{16,20}$/.test(value)
-  if (isLong && BigInt(value) <= UINT64_MAX) return BigInt(value)
+  if (isLong && BigInt(value) <= BASE_UNITS_MAX) return BigInt(value)
   return bigintIn(body, key)
 }
 

@@ -2,6 +2,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
+import { bufferOf } from '../../domain/bytes.js'
+import { bytesIn } from '../../domain/handler-answer.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Koa, reportUndelivered } from './koa-request.js'
 import { http2StreamOf } from './node-body.js'
@@ -77,12 +79,12 @@ function writeAtOnce(ctx: Koa.Context, { status, headers, body }: Reply): void {
 
 /** The headers of an answer that is whole. */
 export function framed(status: number, headers: readonly string[], body: WholeBody): string[] {
-  return isBodiless(status) ? [...headers] : [...headers, 'Content-Length', String(lengthOf(body))]
+  return isBodiless(status) ? [...headers] : [...headers, 'Content-Length', String(bytesIn(body))]
 }
 
 /** Node writes the head in the encoding of the text that follows it, and UTF-8 is slow. ASCII text can use latin1. */
 export function endWith(res: ServerResponse, end: ServerResponse['end'], body: WholeBody): void {
-  end.call(res, body, lengthOf(body) === body?.length ? 'latin1' : 'utf8')
+  end.call(res, body, bytesIn(body) === body?.length ? 'latin1' : 'utf8')
 }
 
 /** Sets all, or none: what is sent instead must not carry the headers of this reply. */
@@ -131,7 +133,7 @@ export function handToKoa(ctx: Koa.Context, { status, headers, body }: Reply): v
   if (isBodiless(status)) return
   if (isStream(body)) ctx.body = readableOf(body).once('error', () => breakOff(ctx.res))
   // Koa renders a Uint8Array that is not a Buffer as a JSON object.
-  else if (body instanceof Uint8Array) ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  else if (body instanceof Uint8Array) ctx.body = bufferOf(body)
   else ctx.body = body ?? ''
   if (!isTyped) ctx.remove('Content-Type')
   // Set the status again: assigning a body changes it.
@@ -156,10 +158,6 @@ export function readableOf({ chunks, cut }: StreamedBody): Readable {
 function breakOff(res: ServerResponse): void {
   if (!res.headersSent) res.flushHeaders()
   res.destroy()
-}
-
-function lengthOf(body: string | Uint8Array = ''): number {
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
 }
 
 /**

@@ -1,5 +1,6 @@
 /** How MCP answers each final state of a call, by the kind of its outcome. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
+import { textOf } from '../../domain/bytes.js'
 import { type AnswerContent, contentOf } from '../../domain/handler-answer.js'
 import { jsonIn } from '../../domain/json.js'
 import type { RpcError } from '../../domain/json-rpc.js'
@@ -94,14 +95,10 @@ export function contentResult(content: AnswerContent): CallToolResult {
 
 /** The one message in an answer of a server; the answer is JSON, or the last event of a stream. */
 export function messageOf(answer: Uint8Array): { readonly result?: unknown; readonly error?: RpcError } {
-  const text = bufferOf(answer).toString('utf8')
+  const text = textOf(answer)
   const event = text.split('\n').findLast(line => line.startsWith('data:'))
   const message = jsonIn(event?.slice('data:'.length) ?? text)
   return isRecord(message) ? message : {}
-}
-
-export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 function bytesBlock({ base64, mediaType }: Extract<AnswerContent, { kind: 'bytes' }>) {

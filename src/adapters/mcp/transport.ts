@@ -2,6 +2,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { AgentDef } from '../../domain/agent.js'
 import { MCP_PATH } from '../../domain/agent-card.js'
+import { bufferOf } from '../../domain/bytes.js'
 import { isLoopback } from '../../domain/caller-ip-network.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import { INVALID_REQUEST, idIn, RpcRefusal, rpcRefusal, rpcRefused } from '../../domain/json-rpc.js'
@@ -21,7 +22,6 @@ import {
 import { type McpMessage, readMessage } from './read-message.js'
 import {
   BALANCE_META,
-  bufferOf,
   errorResult,
   IDEMPOTENCY_KEY_META,
   MAX_CHARGE_META,

@@ -6,7 +6,7 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { SdkError } from '../../domain/errors.js'
-import { type KeyPair, keyPairFromSecret } from '../algorand/key-pairs.js'
+import { type KeyPair, keyPairFromSecret, SPKI } from '../algorand/key-pairs.js'
 
 /** The paying account's key, where the program holds it. */
 export interface KeyOptions {
@@ -61,9 +61,6 @@ export function sha512_256(bytes: Uint8Array): Buffer {
 }
 
 const SIGNATURE_BYTES = 64
-
-/** What DER has before an ed25519 public key. */
-const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
 
 // The payers of a busy hour come back; an entry is about 300 bytes and saves 20 to 120 µs.
 const publicKeys = new LRUCache<string, KeyObject>({ max: 1_000, memoMethod: soundKey })

@@ -1,4 +1,5 @@
 /** Each move is one script: atomic, one round trip, on the server's clock. Redis must keep acknowledged writes: docs/storage.md. */
+import { bufferOf } from '../../domain/bytes.js'
 import { wholeUnits } from '../../domain/charge-store/units.js'
 import type * as moves from '../../ports/charge-store.js'
 import type { Connection, ScriptArgument } from './connection.js'
@@ -81,7 +82,7 @@ export function redisChargeStore(
   }
 
   async function closeBy(hold: moves.CloseMove): Promise<moves.UnitsCounted> {
-    const answer = hold.answer ? [bytesOf(hold.answer)] : []
+    const answer = hold.answer ? [bufferOf(hold.answer)] : []
     const { answerName, charge, how, token, retentionMs } = hold
     const roles = rolesOf(hold, { answerName, keeps: hold.claim !== undefined && how !== 'release' })
     const send = charge === undefined ? close : closeReplicated
@@ -106,7 +107,7 @@ export function redisChargeStore(
       const { answer, payment } = hold.recorded
       const rounds = payment ? [payment.txId, String(payment.firstValid), String(payment.lastValid)] : []
       const lives = [hold.leaseMs, hold.claimTtlMs, hold.paymentTtlMs]
-      const reply = await record(rolesOf(hold), hold.token, [...lives, bytesOf(answer), ...rounds])
+      const reply = await record(rolesOf(hold), hold.token, [...lives, bufferOf(answer), ...rounds])
       return String(reply) as 'recorded' | 'superseded'
     },
 
@@ -172,8 +173,4 @@ function readRecorded([answer, txId, firstValid, lastValid]: Reply): moves.Recor
   if (!txId || !firstValid || !lastValid) return recorded
   const [first, last] = [BigInt(String(firstValid)), BigInt(String(lastValid))]
   return { ...recorded, payment: { txId: String(txId), firstValid: first, lastValid: last } }
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
 }

@@ -1,5 +1,6 @@
 /** What is stored of an answer: it is sealed, and for garbage collection it has a time. No time decides about money. */
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto'
+import { bufferOf } from '../../domain/bytes.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
 import type { Random } from '../../ports/random.js'
 import type { ReplayedAnswer } from './call-record.js'
@@ -60,7 +61,7 @@ function answerIn(plain: Buffer): ReplayedAnswer {
 
 /** @throws Error where `sealBytes` did not make the bytes under this secret and name. */
 export function unsealBytes(sealed: Uint8Array, secret: string, name: string): Buffer {
-  const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
+  const bytes = bufferOf(sealed)
   const decipher = createDecipheriv(ALGORITHM, sealingKey(secret, name), bytes.subarray(0, IV_BYTES))
   decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
   const plain = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES))

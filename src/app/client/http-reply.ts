@@ -4,6 +4,7 @@
  * bytes.
  */
 import { globalFetch } from '#platform'
+import { isJson, mediaTypeIn } from '../../domain/body-type.js'
 import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { cutText } from '../../domain/strangers-text.js'
@@ -155,11 +156,7 @@ function errorField(reply: HttpReply, field: string): string | undefined {
 }
 
 export function mediaTypeOf({ headers }: Pick<HttpReply, 'headers'>): string {
-  return (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
-}
-
-export function isJson(mediaType: string): boolean {
-  return mediaType === 'application/json' || mediaType.endsWith('+json')
+  return mediaTypeIn(headers.get('content-type'))
 }
 
 function textOf(reply: HttpReply): string {

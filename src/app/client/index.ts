@@ -1,7 +1,7 @@
 /** It loads no keys and no HTTP client: the command line reads it at every start. */
 
 // A received answer
-export { isJson, mediaTypeOf } from './http-reply.js'
+export { mediaTypeOf } from './http-reply.js'
 // What was paid, in the same words everywhere
 export { endLines, failedAfter, isAfterPayment, type PaymentEnd, type ShownWindow } from './receipt-book.js'
 export { outcomeOfResult } from './result-types.js'

@@ -1,4 +1,5 @@
 /** The transfers to an account, read from an indexer. Audits use it, so it may be slow. */
+import { ZERO_ADDRESS } from '../../adapters/algorand/address.js'
 import {
   bigintIn,
   INDEXER_TOKEN_HEADER,
@@ -38,8 +39,6 @@ export interface Transfer {
 
 const PAGE = 1_000
 const TIMEOUT_MS = 30_000
-/** The zero address: how some indexers say that a transfer is no clawback. */
-const NOBODY = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
 
 export function indexedTransfers(options: NodeOptions): IncomingTransfers {
   const node = nodeClient({ nodeTimeoutMs: TIMEOUT_MS, ...options }, INDEXER_TOKEN_HEADER)
@@ -84,7 +83,8 @@ export function transferOf(transaction: unknown): Transfer {
   const { sender } = transfer
   return {
     ...landed,
-    ...(typeof sender === 'string' && sender !== NOBODY && { payer: sender }),
+    // Some indexers say so that it is no clawback.
+    ...(typeof sender === 'string' && sender !== ZERO_ADDRESS && { payer: sender }),
     receiver: textIn(transfer, 'receiver'),
     asset: bigintIn(transfer, 'asset-id').toString(),
     amount: uint64In(transfer, 'amount'),

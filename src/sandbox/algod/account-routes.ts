@@ -1,4 +1,5 @@
 import { decodeAddress } from '../../adapters/algorand/address.js'
+import { BASE_UNITS_MAX } from '../../domain/money.js'
 import { USDC_DECIMALS } from '../../domain/network.js'
 import { type Holding, minBalanceMicroAlgos } from '../account-balances.js'
 import type { Ledger } from '../ledger.js'
@@ -6,7 +7,6 @@ import type { Reply, SandboxRequest } from '../web-server.js'
 import { addressIn, digits, excludesIn, formatIn, formatted, refused, uintIn } from './replies.js'
 
 const NAME = 'USDC'
-const TOTAL = 2n ** 64n - 1n
 
 export function account(ledger: Ledger, { parts, query }: SandboxRequest): Reply {
   const address = addressIn(parts[0]!)
@@ -79,7 +79,7 @@ function shownAsset({ assetId, issuer }: Ledger): object {
     index: assetId,
     params: {
       ...{ creator: issuer, manager: issuer, reserve: issuer, freeze: issuer },
-      ...{ decimals: USDC_DECIMALS, 'default-frozen': false, total: TOTAL },
+      ...{ decimals: USDC_DECIMALS, 'default-frozen': false, total: BASE_UNITS_MAX },
       ...{ name: NAME, 'name-b64': base64, 'unit-name': NAME, 'unit-name-b64': base64 },
     },
   }

@@ -1,4 +1,4 @@
-import { bodyBytes } from '../../../domain/handler-answer.js'
+import { bytesIn } from '../../../domain/handler-answer.js'
 import type { RecordMove } from '../../../ports/charge-store.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
@@ -85,7 +85,7 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
   const { requirements } = call.terms
   const { sold, used, callsLeft } = call.window
   const { answer, source } = call.handled
-  const isKept = source === undefined && bodyBytes(answer!) <= deps.rules.answerBytesMax
+  const isKept = source === undefined && bytesIn(answer!.body) <= deps.rules.answerBytesMax
   return {
     answer: isKept ? answer : undefined,
     txId,

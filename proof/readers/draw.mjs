@@ -81,6 +81,14 @@ while (drawn.length < LINES) drawn.push(...drawable.splice(Math.floor(chance() *
 const numbered = show => `${drawn.map((each, at) => `${at + 1}. ${show(each)}`).join('\n')}\n`
 mkdirSync(folder, { recursive: true })
 writeFileSync(join(folder, 'tree.txt'), `${files.join('\n')}\n`)
-writeFileSync(join(folder, 'lines.txt'), numbered(({ line }) => line))
-writeFileSync(join(folder, 'answers.txt'), numbered(({ path, line }) => `${path}: ${line}`))
-console.log(`${drawn.length} of ${drawn.length + drawable.length} lines that say something, of ${all.length}, in ${files.length} files`)
+writeFileSync(
+  join(folder, 'lines.txt'),
+  numbered(({ line }) => line),
+)
+writeFileSync(
+  join(folder, 'answers.txt'),
+  numbered(({ path, line }) => `${path}: ${line}`),
+)
+console.log(
+  `${drawn.length} of ${drawn.length + drawable.length} lines that say something, of ${all.length}, in ${files.length} files`,
+)

@@ -23,9 +23,17 @@ const files = ['cli', 'src'].flatMap(root =>
 )
 files.sort()
 
-/** The words of all names and texts of a line, once each: `onBalance` has two. */
+/** The language's own: `const`, `string`. */
+const KEYWORDS = new Set(
+  Object.entries(ts.SyntaxKind)
+    .filter(([, kind]) => kind >= ts.SyntaxKind.FirstKeyword && kind <= ts.SyntaxKind.LastKeyword)
+    .map(([name]) => name.replace(/Keyword$/, '').toLowerCase()),
+)
+
+/** The words of the names and texts of a line, once each: `onBalance` has one, since `on` is too short. */
 function wordsIn(text) {
-  return new Set((text.match(/[A-Za-z][a-z]{2,}|[A-Z]{3,}/g) ?? []).map(word => word.toLowerCase()))
+  const found = (text.match(/[A-Za-z][a-z]{2,}|[A-Z]{3,}/g) ?? []).map(word => word.toLowerCase())
+  return new Set(found.filter(word => !KEYWORDS.has(word)))
 }
 
 /** The first lines of what stands by itself: statements, and members of types, classes and objects. No comment, no import. */

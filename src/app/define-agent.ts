@@ -8,7 +8,7 @@ import type { EndpointSchema } from '../domain/endpoint-schemas.js'
 import { SvcError } from '../domain/errors.js'
 import { unnamedNetwork } from '../domain/network.js'
 import { SlowSchema } from '../ports/input-validator.js'
-import { withUpstream } from './forward.js'
+import { withUpstream } from './forward-to-upstream.js'
 
 const validator = ajvValidator()
 

@@ -219,10 +219,10 @@ describe('a purchase', () => {
     await fails()
     await fails()
     const before = String(ledger.balances!())
-    const [[name, account]] = Object.entries<{ buying: object }>(JSON.parse(before)) as [
-      [string, { buying: object }],
+    const [[name, account]] = Object.entries<{ buying: object[] }>(JSON.parse(before)) as [
+      [string, { buying: object[] }],
     ]
-    const buying = { ...account.buying, begunMs: Date.now() - 20 * 60_000, untilMs: 0 }
+    const buying = [{ ...account.buying[0], begunMs: Date.now() - 20 * 60_000, untilMs: 0 }]
     ledger.balances!({ before, after: JSON.stringify({ [name]: { ...account, buying } }) })
     end = 'cut'
     await expect(client.topUp(agent, '$0.1')).rejects.toMatchObject({ code: 'network_error' })
@@ -248,11 +248,11 @@ describe('a purchase', () => {
       const beginsThen = async () => {
         await expect(client.topUp(agent, '$0.1')).rejects.toMatchObject({ code: 'network_error' })
         const before = String(ledger.balances!())
-        const [[name, account]] = Object.entries<{ buying: object }>(JSON.parse(before)) as [
-          [string, { buying: object }],
+        const [[name, account]] = Object.entries<{ buying: object[] }>(JSON.parse(before)) as [
+          [string, { buying: object[] }],
         ]
         const begunMs = Date.now() + ageMs
-        const buying = { ...account.buying, begunMs, untilMs: begunMs + 60_000 }
+        const buying = [{ ...account.buying[0], begunMs, untilMs: begunMs + 60_000 }]
         ledger.balances!({ before, after: JSON.stringify({ [name]: { ...account, buying } }) })
       }
       await beginsThen()
@@ -269,6 +269,27 @@ describe('a purchase', () => {
       expect(spent()).toBe(300_000n)
     },
   )
+
+  it('whose answer was lost hours ago stays its payer’s, whatever another wallet with its ledger buys there since', async () => {
+    let isDown = true
+    let keys = 0
+    const kept = (): Answer => ({
+      ...ANSWER,
+      headers: { ...ANSWER.headers, 'x-svc-balance-key': `svc_kept_${++keys}` },
+    })
+    const { agent, purchases } = await liar({ sale: () => (isDown ? 'cut' : kept()) })
+    const ledger = memorySpendLedger()
+    const [one, other] = [payer({ ledger }), payer({ ledger })]
+    await expect(one.client.topUp(agent, '$0.1')).rejects.toMatchObject({ code: 'network_error' })
+    const before = String(ledger.balances!())
+    ledger.balances!({ before, after: before.replace(/"(begun|until)Ms":\d+/g, '"$1Ms":0') })
+    await expect(other.client.topUp(agent, '$0.1')).rejects.toMatchObject({ code: 'network_error' })
+    isDown = false
+    for (const { client } of [one, other])
+      expect(await client.topUp(agent, '$0.1')).toMatchObject({ left: '100000' })
+    expect([purchases(), one.spent(), other.spent()]).toEqual([2, 100_000n, 100_000n])
+    expect(ledger.balances!()).toMatch(/"buying":\[\]/)
+  })
 
   it('is not made for a quote of another origin, and not beyond the day', async () => {
     const { agent } = await liar({ quoted: shop => shop.challenge(shop.entry()) })

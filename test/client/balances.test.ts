@@ -536,10 +536,10 @@ describe('processes that share a ledger', () => {
     void client.topUp(seller.url, '$0.02').catch(() => {})
     while ((await ended) && spent() === 0n) await seller.nextEnded()
     const text = JSON.parse(String(ledger.balances!()))
-    const [name, account] = Object.entries<{ buying: object }>(text)[0]!
-    expect(account.buying).toMatchObject({ amount: '20000', payment: expect.anything() })
+    const [name, account] = Object.entries<{ buying: object[] }>(text)[0]!
+    expect(account.buying).toMatchObject([{ amount: '20000', payment: expect.anything() }])
     // A minute later its time is over.
-    const late = { [name]: { ...account, buying: { ...account.buying, untilMs: 0 } } }
+    const late = { [name]: { ...account, buying: [{ ...account.buying[0], untilMs: 0 }] } }
     ledger.balances!({ before: JSON.stringify(text), after: JSON.stringify(late) })
     const stranger = buyer(seller, { ledger, topUp: { below: '$0.01', amount: '$0.02' } })
     await expect(

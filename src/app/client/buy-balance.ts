@@ -51,15 +51,15 @@ export async function buyBalance(
     const begun = { token: randomId(random), untilMs: clock.now() + LEASE_MS }
     let buying: Buying = { ...begun, begunMs: clock.now(), payer: signer.address, amount: String(amount) }
     const isOurs = await balances.change(agent.href, account => {
-      const earlier = account.buying
+      // Only its payer can prove itself: another wallet's stays for that one.
+      const own = account.buying.find(({ payer, payment }) => payment && payer === signer.address)
+      const others = account.buying.filter(each => each !== own && each.payment)
       // A longer time than is given is that of a clock which was wrong.
-      const leftMs = (earlier?.untilMs ?? 0) - clock.now()
-      if (earlier && leftMs > 0 && leftMs <= LEASE_MS) return undefined
-      // Only its payer can prove itself.
-      const isOurs = earlier?.payer === signer.address
-      if (earlier?.payment && !isOurs && earlier.begunMs + KEPT_MS > clock.now()) return undefined
-      buying = earlier?.payment && isOurs ? { ...earlier, ...begun } : buying
-      return { ...account, buying }
+      const isUnderWay = ({ untilMs }: Buying) => untilMs > clock.now() && untilMs - clock.now() <= LEASE_MS
+      if (account.buying.some(isUnderWay)) return undefined
+      if (!own && others.some(({ begunMs }) => begunMs + KEPT_MS > clock.now())) return undefined
+      buying = { ...(own ?? buying), ...begun }
+      return { ...account, buying: [...others, buying] }
     })
     if (isOurs) {
       const bought = await finished(agent, buying, options, settings)
@@ -85,11 +85,11 @@ async function finished(
   const request = { ...requestOf(agent, { amount }, options), maxPrice: units, isOwnLimit: true as const }
   /** Does nothing where another process has taken over. */
   const note = (changed: Partial<Buying> | undefined) =>
-    balances.change(agent.href, account =>
-      account.buying?.token !== buying.token
-        ? undefined
-        : { ...account, buying: changed && { ...account.buying, ...changed } },
-    )
+    balances.change(agent.href, account => {
+      const ours = account.buying.find(({ token }) => token === buying.token)
+      const others = account.buying.filter(each => each !== ours)
+      return ours && { ...account, buying: changed ? [...others, { ...ours, ...changed }] : others }
+    })
   const slot: PaymentSlot = {
     payment: readPayment(buying.payment, settings),
     async keep(payment) {
@@ -110,7 +110,7 @@ async function finished(
     const added = balances.change(agent.href, account => ({
       ...account,
       balances: [...account.balances.filter(({ key }) => key !== held.key), held],
-      buying: account.buying?.token === buying.token ? undefined : account.buying,
+      buying: account.buying.filter(({ token }) => token !== buying.token),
     }))
     await added.catch(cause => {
       throw notKept(agent.origin, slot.payment!, cause)

@@ -34,7 +34,8 @@ export interface Buying {
 
 interface Account {
   readonly balances: readonly HeldBalance[]
-  readonly buying?: Buying | undefined
+  /** One is under way at most; each of the others waits for its payer. */
+  readonly buying: readonly Buying[]
   /** Endpoints and keys of calls that were paid for by themselves, the newest last: no balance pays for them again. */
   readonly alone: readonly string[]
 }
@@ -98,9 +99,10 @@ export function heldBalances(
         !unknown.has(key) || expiresAtMs + DAY_MS > clock.now()
       // What this version cannot read is another's, and stays.
       const others = isRecord(written[name]) ? written[name] : {}
-      const unread = listIn(others.balances).filter(each => !isHeld(each))
-      const balances = [...unread, ...account.balances.filter(isKept)]
-      const after = JSON.stringify({ ...written, [name]: { ...others, ...account, balances } })
+      const unread = (list: unknown, is: (each: unknown) => boolean) => listIn(list).filter(each => !is(each))
+      const balances = [...unread(others.balances, isHeld), ...account.balances.filter(isKept)]
+      const buying = [...unread(others.buying, isBuying), ...account.buying]
+      const after = JSON.stringify({ ...written, [name]: { ...others, ...account, balances, buying } })
       if ((await move({ before, after })) === after) return true
     }
     throw new SdkError('The ledger does not take the change of a balance', 'reservation_lost')
@@ -197,7 +199,7 @@ function recordIn(text: string): Readonly<Record<string, unknown>> {
 function accountIn(written: unknown): Account {
   const { balances, buying, alone }: Record<string, unknown> = isRecord(written) ? written : {}
   const calls = listIn(alone).filter(call => typeof call === 'string')
-  return { balances: listIn(balances).filter(isHeld), alone: calls, ...(isBuying(buying) && { buying }) }
+  return { balances: listIn(balances).filter(isHeld), alone: calls, buying: listIn(buying).filter(isBuying) }
 }
 
 const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

@@ -16,11 +16,7 @@ export function balanceFile(spend: SpendLedger): SpendLedger {
       if (change === undefined) return textOf(path)
       const unlock = await locked(path)
       try {
-        if (textOf(path) === change.before) {
-          // Another process that reads sees the one text or the other.
-          writeFileSync(`${path}.new`, change.after, { mode: 0o600 })
-          renameSync(`${path}.new`, path)
-        }
+        if (textOf(path) === change.before) replace(path, change.after)
         return textOf(path)
       } finally {
         unlock()
@@ -34,6 +30,16 @@ function textOf(path: string): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw unusable(path, error)
+  }
+}
+
+/** Another process that reads sees the one text or the other. */
+function replace(path: string, text: string): void {
+  try {
+    writeFileSync(`${path}.new`, text, { mode: 0o600 })
+    renameSync(`${path}.new`, path)
+  } catch (error) {
     throw unusable(path, error)
   }
 }

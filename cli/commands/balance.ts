@@ -50,7 +50,7 @@ async function balance(agent: string | undefined, flags: BalanceFlags, command: 
     ledger: balanceFile(memorySpendLedger()),
   })
   if (agent === undefined || buy === undefined) {
-    const at = agent?.replace(/\/+$/, '')
+    const at = agent && new URL(agent).href.replace(/\/+$/, '')
     const found = (await client.balances()).filter(each => at === undefined || each.agent === at)
     if (flags.json) print(json({ balances: found }))
     else print(...(found.length === 0 ? ['no balances'] : found.flatMap(shown)))

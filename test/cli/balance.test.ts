@@ -1,5 +1,5 @@
 /** `svc balance`, `svc call --balance` and `svc mcp`: what one process bought, others take from. */
-import { mkdtempSync, readFileSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -76,4 +76,23 @@ it('a balance is bought, used without a wallet, shared by processes at once, and
 
   expect(await svc(call, env)).toMatchObject({ code: 3 })
   expect(spent()).toBe(50_000n)
+})
+
+it('a full disk is said so before anything is paid, and balances are listed by any spelling of their agent', async () => {
+  const seller = await open([work], { about: { balance: { amounts: ['$0.05'], period: '1h' } } })
+  const { sandbox, url } = seller
+  const { address, mnemonic } = sandbox.accounts('balance on a full disk')
+  const before = sandbox.balance(address).usdc!
+  const file = join(mkdtempSync(join(tmpdir(), 'svc-balance-')), 'balances.json')
+  const env = { SVC_SANDBOX: sandbox.url, SVC_BALANCES: file, SVC_MNEMONIC: mnemonic }
+  symlinkSync('/dev/full', `${file}.new`)
+  expect(await svc(['balance', url, '--buy', '0.05'], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/ENOSPC.*balance_file_unusable/),
+  })
+  expect(sandbox.balance(address).usdc).toBe(before)
+  const balances = [{ key: 'svc_key', left: '1000000' }]
+  writeFileSync(file, JSON.stringify({ 'testnet https://agent.example/balance': { balances } }))
+  for (const spelling of ['https://agent.example/', 'HTTPS://Agent.example:443'])
+    expect((await svc(['balance', spelling], env)).stdout).toMatch(/left +\$1\n/)
 })

@@ -232,6 +232,7 @@ describe('an attack', () => {
     '/public/Report.tar.gz',
     '/public/report.',
     '/public/report%20',
+    '/public/report%20.',
     '/PUBLIC/x/../report',
     'http://other/public/x',
     '//public/x',
@@ -254,6 +255,14 @@ describe('an attack', () => {
     const { status } = await sendRaw(url, rawRequest('POST', path))
     expect([400, 404]).toContain(status)
   })
+
+  it.each(['/reports./7', '/reports%20/7', '/reports..;x/7', '/V1%20./dear'])(
+    'on the price by the path %s, whose folder is another one on Windows alone, is refused',
+    async path => {
+      const { status, body } = await sendRaw(url, rawRequest('GET', path))
+      expect([status, body]).toEqual([400, expect.stringContaining('another spelling')])
+    },
+  )
 
   it('by a second request in the body of the first is one request', async () => {
     const { status } = await sendRaw(

@@ -29,7 +29,7 @@ export function schemaOfMessage({ path = '', bodyType, input: own }: Called): JS
   } as JSONSchema
 }
 
-/** What a message asks of an endpoint; or why it asks for nothing, in words that say that nothing was charged. */
+/** The call that a message asks for; or why it asks for none, in words that say that nothing was charged. */
 export function readMessageInput(
   def: EndpointDef,
   message: unknown,
@@ -41,7 +41,10 @@ export function readMessageInput(
   if (body === undefined) return refused('invalid_input', `This takes ${def.bodyType}`)
   if (isTooLarge(def, body, bodyBytesMax))
     return refused('body_too_large', 'The input is larger than what is read here')
-  return { ...read, body }
+  const { target, input } = read
+  // An endpoint reads its input from the body or, for a GET, from the query. Here the message is both.
+  const query = def.method === 'GET' && isRecord(input) ? input : {}
+  return { target, query, body: { kind: 'read', value: body }, streams: false } as const
 }
 
 function refused(code: string, why: string) {

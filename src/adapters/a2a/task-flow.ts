@@ -155,7 +155,8 @@ function withoutQuote(outcome: ChargeOutcome): ChargeOutcome {
   return { ...outcome, challenge: undefined }
 }
 
-function written(outcome: ChargeOutcome, write: () => TransportResponse): TransportResponse {
+/** What breaks after a call is thrown with the call's end. */
+export function written(outcome: ChargeOutcome, write: () => TransportResponse): TransportResponse {
   try {
     return write()
   } catch (cause) {

@@ -17,15 +17,10 @@ import type { Clock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Random } from '../../ports/random.js'
 import type { Tasks } from '../../ports/tasks.js'
-import {
-  type IncomingRequest,
-  type Transport,
-  type TransportResponse,
-  Unwritten,
-} from '../../ports/transport.js'
+import type { IncomingRequest, Transport, TransportResponse } from '../../ports/transport.js'
 import { rpcResponseOf } from './outcome-to-rpc-response.js'
 import { inputOf, proofIn, readMessage, readRequest, skillOf } from './read-message.js'
-import { continueTask, keepQuoted, type TaskFlow } from './task-flow.js'
+import { continueTask, keepQuoted, type TaskFlow, written } from './task-flow.js'
 import { TASK_BY_METHOD } from './task-rendering.js'
 
 export interface A2aOptions {
@@ -73,11 +68,7 @@ async function send(received: IncomingRequest, options: A2aOptions): Promise<Tra
     const { contextId = options.random.uuid() } = message
     return keepQuoted(flow, { endpoint: def.name, contextId, input }, def, outcome, incoming)
   }
-  try {
-    return rpcResponseOf(outcome, flow.asked(def, { contextId: message.contextId }))
-  } catch (cause) {
-    throw new Unwritten(outcome, cause)
-  }
+  return written(outcome, () => rpcResponseOf(outcome, flow.asked(def, { contextId: message.contextId })))
 }
 
 function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aOptions): TaskFlow {
@@ -89,16 +80,7 @@ function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aO
     async call(def, message, incoming, over) {
       const read = readMessageInput(def, message, options)
       if ('refused' in read) throw refusedInput(def, read.refused)
-      const { target, input, body } = read
-      return charge.call(def.name, {
-        ...incoming,
-        target,
-        streams: false,
-        body: { kind: 'read', value: body },
-        // An endpoint reads its input from the body or, for a GET, from the query. Here the message is both.
-        query: def.method === 'GET' ? (input as Readonly<Record<string, unknown>>) : {},
-        ...over,
-      })
+      return charge.call(def.name, { ...incoming, ...read, ...over })
     },
     asked(def, about) {
       return { request, def, restPath: root + pathOfEndpoint(def), skill: def.name, ...about, clock, random }

@@ -8,7 +8,7 @@ import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import { INVALID_REQUEST, idIn, RpcRefusal, rpcRefusal, rpcRefused } from '../../domain/json-rpc.js'
 import { type MatchPath, readMessageInput } from '../../domain/message-input.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
-import { isRecord, type Parsed, presentedPayment } from '../../domain/x402.js'
+import { type Parsed, presentedPayment } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import { type IncomingRequest, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import {
@@ -114,7 +114,6 @@ async function callTool(
   const { def, inputOf } = paid.get(name)!
   const read = readMessageInput(def, inputOf(args), options)
   if ('refused' in read) return errorResult(read.refused.code, read.refused.message)
-  const { target, input, body } = read
   const keys = {
     idempotencyKey: meta[IDEMPOTENCY_KEY_META] ?? incoming.idempotencyKey,
     subscriptionKey: meta[SUBSCRIPTION_META] ?? incoming.subscriptionKey,
@@ -128,10 +127,7 @@ async function callTool(
     )
   const outcome = await options.charge.call(def.name, {
     ...incoming,
-    target,
-    streams: false,
-    body: { kind: 'read', value: body },
-    query: def.method === 'GET' && isRecord(input) ? input : {},
+    ...read,
     // Not the one in a header, which is of the whole connection: a payment is for one call.
     payment: presentedPayment(meta[PAYMENT_META], `_meta["${PAYMENT_META}"]`),
     proof: meta[PROOF_META] === undefined ? incoming.proof : readProof(meta[PROOF_META]),

@@ -1,7 +1,7 @@
 /** Found without a validator: a few guesses, best first. Code that shows one to a stranger validates it first. */
 import type { JSONSchema } from './endpoint.js'
 import type { Schema } from './json-schema.js'
-import { isRecord } from './x402.js'
+import { isRecord, listIn } from './x402.js'
 
 /** How a guess chooses among the ways to satisfy a schema. */
 interface Guess {
@@ -121,10 +121,6 @@ function typeOf({ type, properties, required, items, prefixItems, ...rest }: Sch
     return 'number'
   // An input without any rule is an object, because callers send objects.
   return depth === 0 ? 'object' : 'string'
-}
-
-function listIn(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
 }
 
 function recordIn(value: unknown): Schema {

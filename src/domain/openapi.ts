@@ -15,7 +15,7 @@ import {
   SCHEMAS,
 } from './openapi-components.js'
 import { type Method, methodsOf, paramsIn, pathOfEndpoint } from './path-pattern.js'
-import { isRecord } from './x402.js'
+import { isRecord, listIn } from './x402.js'
 
 /** The document of an agent whose endpoints are reached under `baseUrl`. Its prices are for readers: a call's own 402 decides. */
 export function openapi(agent: AgentDef, baseUrl: string) {
@@ -92,7 +92,7 @@ function operation({ balance, network, payTo }: AgentDef, def: EndpointDef, meth
 function queryParameters(def: EndpointDef): readonly Schema[] {
   const { properties, required } = embeddedAt(bodyPointer(def, 'input'), def.input)
   if (!isRecord(properties)) return []
-  const wanted: readonly unknown[] = Array.isArray(required) ? required : []
+  const wanted = listIn(required)
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: 'query',

@@ -124,6 +124,10 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+export function listIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
 /** Whether an `accepted` means the same payment as these requirements. Both forms of the network's id mean it. */
 export function sameTerms(
   accepted: Record<string, unknown>,

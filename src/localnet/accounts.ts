@@ -22,9 +22,10 @@ import {
   signingKeyFromSeed,
 } from '../adapters/algorand/signing-keys.js'
 import { bytesToSign } from '../adapters/algorand/transaction-bytes.js'
+import { causeOf } from '../app/client/http-reply.js'
 import { SvcError } from '../domain/errors.js'
 import { type NetworkFacts, USDC_DECIMALS } from '../domain/network.js'
-import { isRecord } from '../domain/x402.js'
+import { isRecord, listIn } from '../domain/x402.js'
 import { facilitatorNode } from '../facilitator/facilitator-node.js'
 import { wakefulClock, withTimeout } from '../ports/clock.js'
 import type { SandboxAccount } from '../sandbox/sandbox-options.js'
@@ -145,7 +146,9 @@ export async function funderOf(
   const kmd = new Kmd(kmdToken, kmdUrl, new URL(kmdUrl).port)
   const asked = <T>(answer: Promise<T>) => answered(answer, kmdUrl)
   const { wallets } = await asked(kmd.listWallets())
-  const wallet = listIn(wallets).find(({ name }) => name === WALLET)
+  const wallet = listIn(wallets)
+    .filter(isRecord)
+    .find(({ name }) => name === WALLET)
   if (!wallet) throw unavailable(kmdUrl, `it has no ${WALLET}`)
   const { wallet_handle_token: handle } = await asked(kmd.initWalletHandle(String(wallet.id), PASSWORD))
   try {
@@ -181,29 +184,21 @@ async function dispenserAmong(
 
 /** The number of the USDC that this account made; the oldest where there are several. */
 function usdcMadeBy(account: Readonly<Record<string, unknown>>): number | undefined {
-  const ids = listIn(account['created-assets']).flatMap(({ index, params }) =>
-    isRecord(params) && params['unit-name'] === 'USDC' && params.decimals === USDC_DECIMALS
-      ? Number(index)
-      : [],
-  )
+  const ids = listIn(account['created-assets'])
+    .filter(isRecord)
+    .flatMap(({ index, params }) =>
+      isRecord(params) && params['unit-name'] === 'USDC' && params.decimals === USDC_DECIMALS
+        ? Number(index)
+        : [],
+    )
   return ids.length === 0 ? undefined : Math.min(...ids)
-}
-
-function listIn(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
 /** algosdk's client of kmd waits for ever. */
 function answered<T>(answer: Promise<T>, url: string): Promise<T> {
   return withTimeout(wakefulClock, KMD_TIMEOUT_MS, answer, 'no answer in time').catch(error => {
-    throw unavailable(url, wordsOf(error))
+    throw unavailable(url, causeOf(error))
   })
-}
-
-/** fetch names its reason in `cause`. */
-function wordsOf(error: unknown): string {
-  const { message, cause } = error as Error
-  return cause instanceof Error && cause.message ? cause.message : message
 }
 
 function unavailable(url: string, why: string): SvcError {

@@ -10,6 +10,7 @@ import { exchangeTo } from '#platform'
 import { type NodeClient, nodeClient, textIn } from '../adapters/algorand/node-response-reader.js'
 import { isPublicAddress } from '../adapters/outbound/guarded-fetch.js'
 import { SvcError } from '../domain/errors.js'
+import { jsonIn } from '../domain/json.js'
 import { MAINNET, type NetworkDefinition, TESTNET } from '../domain/network.js'
 import { networkFacts } from '../domain/network-definition.js'
 import { isRecord } from '../domain/x402.js'
@@ -133,12 +134,8 @@ export async function writeDefinition(out: string, definition: NetworkDefinition
 }
 
 function isOurs(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) && value.name === 'localnet' && 'genesisHash' in value
-  } catch {
-    return false
-  }
+  const value = jsonIn(text)
+  return isRecord(value) && value.name === 'localnet' && 'genesisHash' in value
 }
 
 /** Ids of public networks: Algorand's, and those of others that run its software. */

@@ -1,7 +1,7 @@
 /** A running sandbox, by its own routes. */
 import { SvcError } from '../domain/errors.js'
 import type { NetworkFacts } from '../domain/network.js'
-import { isRecord } from '../domain/x402.js'
+import { isRecord, listIn } from '../domain/x402.js'
 import type { FaultName, Stage } from '../sandbox/faults.js'
 
 export type SandboxControl = Awaited<ReturnType<typeof sandboxControl>>
@@ -17,7 +17,7 @@ export async function sandboxControl(url: string, network: NetworkFacts) {
     throw new SvcError(`The sandbox at ${url} is not on ${network.name}: set SVC_NETWORK`, 'network_mismatch')
   const faults = async () => {
     const { faults: set } = await ask('/sandbox/faults')
-    return Array.isArray(set) ? set.filter(isRecord) : []
+    return listIn(set).filter(isRecord)
   }
   const [first] = await faults()
   if (first)

@@ -3,7 +3,7 @@ import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { parseBaseUnits, usdNumber } from '../../domain/money.js'
 import type { NetworkFacts } from '../../domain/network.js'
-import { isRecord, type PaymentRequired } from '../../domain/x402.js'
+import { isRecord, listIn, type PaymentRequired } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
 import { agentAt, type BalanceOffer, balanceOffer } from './read-quote.js'
@@ -201,8 +201,6 @@ function accountIn(written: unknown): Account {
   const calls = listIn(alone).filter(call => typeof call === 'string')
   return { balances: listIn(balances).filter(isHeld), alone: calls, buying: listIn(buying).filter(isBuying) }
 }
-
-const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
 function isHeld(value: unknown): value is HeldBalance {
   if (!isRecord(value) || !isKey(value.key) || parseBaseUnits(value.left) === undefined) return false

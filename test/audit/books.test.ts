@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { numberedLine } from '../../src/audit/journal/journal-lines.js'
-import { readJournals } from '../../src/audit/journal/journal-reader.js'
 import type { Finding } from '../../src/audit/reconciliation/findings.js'
 import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transfers.js'
 import {
@@ -18,6 +17,7 @@ import {
 import { defineEndpoint } from '../../src/index.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { svc } from '../cli/run.js'
+import { readJournals } from '../support/journals.js'
 import { ask, openSeller, pay, type Seller, signFor } from '../support/seller.js'
 import { pathTo, recoveredPath, replayedPath } from './calls.js'
 

@@ -14,7 +14,6 @@ import {
   runText,
   streamText,
 } from '../../src/audit/journal/journal-lines.js'
-import { readJournals } from '../../src/audit/journal/journal-reader.js'
 import type {
   IncomingTransfers,
   Period,
@@ -25,6 +24,7 @@ import {
   reconcileJournal,
 } from '../../src/audit/reconciliation/reconcile-journal.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
+import { readJournals } from '../support/journals.js'
 import {
   ASSET,
   callOn,

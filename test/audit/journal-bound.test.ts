@@ -1,11 +1,12 @@
 /** What strangers can write to a journal, what it holds within its bound, and what an audit says of the rest. */
+
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Timeline } from '../../proof/simulation/kernel/timeline.js'
-import { openJournals, readJournals } from '../../src/audit/journal/journal-reader.js'
+import { openJournals } from '../../src/audit/journal/journal-reader.js'
 import { markAudited, olderFiles } from '../../src/audit/journal/journal-rotation.js'
 import { journal } from '../../src/audit/journal/journal-writer.js'
 import type { Transfer } from '../../src/audit/reconciliation/incoming-transfers.js'
@@ -14,6 +15,7 @@ import type { EndedCall } from '../../src/ports/call-observer.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { startSandbox } from '../../src/sandbox.js'
 import { svc } from '../cli/run.js'
+import { readJournals } from '../support/journals.js'
 import { clockOf } from '../support/virtual-clock.js'
 import {
   AMOUNT,

@@ -1,4 +1,5 @@
 /** The journal: whole lines, on the disk, through rotation, a full disk, a killed process; and never in an answer's way. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { symlinkSync } from 'node:fs'
@@ -18,16 +19,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { numberedLine } from '../../src/audit/journal/journal-lines.js'
-import {
-  type JournalPiece,
-  pieceOf,
-  readJournals,
-  readPieces,
-} from '../../src/audit/journal/journal-reader.js'
+import { type JournalPiece, pieceOf, readPieces } from '../../src/audit/journal/journal-reader.js'
 import { olderFiles } from '../../src/audit/journal/journal-rotation.js'
 import { type JournalOptions, journal } from '../../src/audit/journal/journal-writer.js'
 import { defineEndpoint } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
+import { readJournals } from '../support/journals.js'
 import { openSeller, pay } from '../support/seller.js'
 import { callOn, HEADER, settledPath } from './calls.js'
 

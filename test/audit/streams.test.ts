@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { readJournals } from '../../src/audit/journal/journal-reader.js'
 import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transfers.js'
 import { owedRefunds } from '../../src/audit/reconciliation/owed-refunds.js'
 import { defineEndpoint } from '../../src/index.js'
 import { svc } from '../cli/run.js'
 import { gate } from '../support/gate.js'
+import { readJournals } from '../support/journals.js'
 import { ask, openSeller, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readJournals } from '../../src/audit/journal/journal-reader.js'
 import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transfers.js'
 import { reconcileJournal } from '../../src/audit/reconciliation/reconcile-journal.js'
 import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator } from '../support/fake-facilitator.js'
+import { readJournals } from '../support/journals.js'
 import { ask, open, type PaymentHeader, receiptIn } from '../support/seller.js'
 import {
   bound,

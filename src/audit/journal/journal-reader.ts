@@ -83,15 +83,6 @@ async function* piecesOf(files: readonly OpenFile[]): AsyncGenerator<JournalPiec
   yield { ...pieceOf(''), flaws: order.end() }
 }
 
-export async function* readJournals(paths: readonly string[]): AsyncGenerator<JournalPiece> {
-  const journals = await openJournals(paths)
-  try {
-    yield* journals.pieces()
-  } finally {
-    await journals.close()
-  }
-}
-
 const LATEST_BYTES = 16 * 1024 * 1024
 const GLANCE_BYTES = 128 * 1024
 

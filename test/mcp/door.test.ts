@@ -40,6 +40,19 @@ describe('the MCP door', () => {
     expect(refused.error).toBeDefined()
   })
 
+  it('takes the most that a call may cost as a number or as its text, and says what is wrong with any other', async () => {
+    const { url } = await open([work], { about: { balance: { amounts: ['$1'], period: '1h' } } })
+    const said = async (most: unknown) => {
+      const keys = { 'svc/balance': 'svc_of_nobody', 'svc/idempotency-key': 'a-key-of-the-mcp-door' }
+      const params = { name: 'work', _meta: { ...keys, 'svc/max-charge': most } }
+      return JSON.stringify(await messageIn(await post(`${url}/mcp`, rpc('tools/call', params))))
+    }
+    for (const most of [9_999, '9999'])
+      expect(await said(most)).toContain('The call costs $0.01, which is more than x-svc-max-charge')
+    for (const most of [-1, 0.5, 1e30, 'much']) expect(await said(most)).toContain('invalid_max_charge')
+    for (const most of [{}, [9_999], '']) expect(await said(most)).toContain('a limit in _meta')
+  })
+
   it('a call without an id is dropped, and so is not run', async () => {
     const seller = await open([work])
     const response = await post(`${seller.url}/mcp`, {

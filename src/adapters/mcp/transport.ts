@@ -114,16 +114,17 @@ async function callTool(
   const { def, inputOf } = paid.get(name)!
   const read = readMessageInput(def, inputOf(args), options)
   if ('refused' in read) return errorResult(read.refused.code, read.refused.message)
+  const most = meta[MAX_CHARGE_META] ?? incoming.maxCharge
   const keys = {
     idempotencyKey: meta[IDEMPOTENCY_KEY_META] ?? incoming.idempotencyKey,
     subscriptionKey: meta[SUBSCRIPTION_META] ?? incoming.subscriptionKey,
     balanceKey: meta[BALANCE_META] ?? incoming.balanceKey,
-    maxCharge: meta[MAX_CHARGE_META] ?? incoming.maxCharge,
+    maxCharge: typeof most === 'number' ? String(most) : most,
   }
   if (!areKeys(keys))
     return errorResult(
       'invalid_input',
-      'A key in _meta is 1 to 255 visible ASCII characters. You were not charged.',
+      'A key or a limit in _meta is 1 to 255 visible ASCII characters. You were not charged.',
     )
   const outcome = await options.charge.call(def.name, {
     ...incoming,

@@ -110,8 +110,8 @@ export const ONCE_THERE = [
       },
       {
         file: 'src/adapters/a2a/transport.ts',
-        find: '  try {\n    return rpcResponseOf',
-        replace: '  new URL(incoming.baseUrl)\n  try {\n    return rpcResponseOf',
+        find: '  return written(outcome, () => rpcResponseOf',
+        replace: '  new URL(incoming.baseUrl)\n  return written(outcome, () => rpcResponseOf',
       },
     ],
   },

@@ -25,32 +25,29 @@ export * from './client.js'
 export type { AgentDef, AgentOptions } from './domain/agent.js'
 export type { BalanceTerms } from './domain/balance-terms.js'
 export type { BodyType } from './domain/body-type.js'
-export type {
-  BodyOf,
-  EndpointDef,
-  EndpointOptions,
-  Handler,
-  HandlerContext,
-  HandlerLog,
-  HandlerPayment,
-  JSONSchema,
-  Method,
-  PathParams,
-  PriceContext,
-  PriceFunction,
-  ReadBody,
-} from './domain/endpoint.js'
+export type { EndpointDef, EndpointOptions } from './domain/endpoint.js'
 export type { EndpointLimits, EndpointRateLimit } from './domain/endpoint-limits.js'
 export type {
+  BodyOf,
   DescribedSchema,
   EndpointSchema,
   EndpointSchemas,
+  JSONSchema,
   StandardIssue,
   StandardProperties,
   StandardResult,
   StandardSchema,
   WriteJsonSchema,
 } from './domain/endpoint-schemas.js'
+export type {
+  Handler,
+  HandlerContext,
+  HandlerLog,
+  HandlerPayment,
+  PriceContext,
+  PriceFunction,
+  ReadBody,
+} from './domain/handler-context.js'
 // The drawings that run
 export {
   type Charged,
@@ -67,6 +64,7 @@ export { paymentMachine } from './domain/machines/payment.machine.js'
 export { shutdownMachine } from './domain/machines/shutdown.machine.js'
 export { subscriptionMachine } from './domain/machines/subscription.machine.js'
 export { type Manifest, type ManifestBalance, type ManifestEndpoint, manifest } from './domain/manifest.js'
+export type { Method, PathParams } from './domain/path-pattern.js'
 export type { Merchant, QuoteExtra } from './domain/quote-fields.js'
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'

@@ -3,10 +3,10 @@
 export type { SandboxRegistry } from './sandbox/agent-registry.js'
 export type { Fault, FaultName, FaultOptions, Faults, Stage } from './sandbox/faults.js'
 export type { Credit, Landing } from './sandbox/ledger.js'
-export {
-  type Sandbox,
-  type SandboxAccount,
-  type SandboxOptions,
-  type SandboxTransaction,
-  startSandbox,
-} from './sandbox/sandbox.js'
+export { startSandbox } from './sandbox/sandbox.js'
+export type {
+  Sandbox,
+  SandboxAccount,
+  SandboxOptions,
+  SandboxTransaction,
+} from './sandbox/sandbox-options.js'

@@ -17,13 +17,9 @@ import type { Audit, BesideTheCore } from './app/server/server-environment.js'
 import type { ServeOptions } from './app/server/server-options.js'
 import { settingsOf } from './app/server/settings-from-options.js'
 import type { AgentDef, AgentOptions } from './domain/agent.js'
-import {
-  type EndpointDef,
-  type EndpointOptions,
-  type JSONSchema,
-  TIMEOUT_DEFAULT_MS,
-} from './domain/endpoint.js'
+import { type EndpointDef, type EndpointOptions, TIMEOUT_DEFAULT_MS } from './domain/endpoint.js'
 import { firstName } from './domain/endpoint-limits.js'
+import type { JSONSchema } from './domain/endpoint-schemas.js'
 import { SvcError } from './domain/errors.js'
 import type { StreamSource } from './domain/handler-answer.js'
 import { jsonIn } from './domain/json.js'

@@ -1,10 +1,12 @@
 /** Forwards a request to a server behind this one, and makes an answer of what comes back: what is behind `upstream` and `free`. */
 import { exchangeWithUpstream, type UpstreamRequest } from '../adapters/outbound/upstream-exchange.js'
 import { type BodyType, MEDIA_TYPE } from '../domain/body-type.js'
-import type { EndpointDef, Handler, Method } from '../domain/endpoint.js'
+import type { EndpointDef } from '../domain/endpoint.js'
 import type { EndpointLimits } from '../domain/endpoint-limits.js'
 import { SvcError } from '../domain/errors.js'
 import { ForwardedAnswer } from '../domain/handler-answer.js'
+import type { Handler } from '../domain/handler-context.js'
+import type { Method } from '../domain/path-pattern.js'
 import {
   type ForwardedRequest,
   headersFromUpstream,

@@ -2,7 +2,7 @@
 import { ajvValidator } from '../adapters/validation/ajv.js'
 import type { HttpReply } from '../app/client/http-reply.js'
 import { BAZAAR_BYTES_MAX } from '../domain/bazaar-declaration.js'
-import type { JSONSchema } from '../domain/endpoint.js'
+import type { JSONSchema } from '../domain/endpoint-schemas.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { Method } from '../domain/path-pattern.js'
 import { isRecord, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../domain/x402.js'

@@ -1,6 +1,7 @@
 /** What a facilitator lists (x402's `bazaar` extension, version 2): a schema of the calls, and one call that satisfies it. */
 import { MEDIA_TYPE } from './body-type.js'
-import type { EndpointDef, JSONSchema } from './endpoint.js'
+import type { EndpointDef } from './endpoint.js'
+import type { JSONSchema } from './endpoint-schemas.js'
 import { examplesOf } from './example-input.js'
 import { embeddedAt, requiredOnly, requiredTypes, type Schema, withoutWords } from './json-schema.js'
 import { isRecord } from './x402.js'

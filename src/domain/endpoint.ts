@@ -11,18 +11,6 @@ import { type QuoteExtra, quoteExtra } from './quote-fields.js'
 import { checkSubscription, type Subscription } from './subscription-terms.js'
 import { type UpstreamOptions, upstreamOf } from './upstream.js'
 
-export type { BodyOf, JSONSchema } from './endpoint-schemas.js'
-export type {
-  Handler,
-  HandlerContext,
-  HandlerLog,
-  HandlerPayment,
-  PriceContext,
-  PriceFunction,
-  ReadBody,
-} from './handler-context.js'
-export type { Method, PathParams } from './path-pattern.js'
-
 /** The options of {@link defineEndpoint}. */
 // `NoInfer`: nothing is inferred from the body's type. Without it and without \`strict\`, TypeScript tried to go back from
 // the parameter of a handler to its schema: 9.6 million instantiations, 14 s and an error (TypeScript 6).

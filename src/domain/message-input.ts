@@ -1,6 +1,7 @@
 /** What a message of A2A or MCP carries of a call whose endpoint has parameters in its path: `{ params, input }`. */
 import { bodyInMessage, isTooLarge, messageSchema } from './body-type.js'
-import type { EndpointDef, JSONSchema } from './endpoint.js'
+import type { EndpointDef } from './endpoint.js'
+import type { JSONSchema } from './endpoint-schemas.js'
 import { embeddedAt } from './json-schema.js'
 import { paramsIn, pathWith, type Target } from './path-pattern.js'
 import { isRecord } from './x402.js'

@@ -1,5 +1,6 @@
 /** The options of a facilitator, read once and refused at once. */
-import { isValidAddress, type SigningKey, signingKey } from '../adapters/algorand/signing-keys.js'
+import { isValidAddress } from '../adapters/algorand/address.js'
+import { type SigningKey, signingKey } from '../adapters/algorand/signing-keys.js'
 import { loggerOrSilent } from '../adapters/log/quiet-logger.js'
 import { SvcError, shown } from '../domain/errors.js'
 import type { Network, NetworkName } from '../domain/network.js'

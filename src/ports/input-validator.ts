@@ -1,4 +1,4 @@
-import type { JSONSchema } from '../domain/endpoint.js'
+import type { JSONSchema } from '../domain/endpoint-schemas.js'
 
 /** Compiles a JSON Schema (2020-12) once. The check itself never throws, and answers at once. */
 export interface InputValidator {

@@ -1,5 +1,5 @@
 /** The sandbox's own routes: faults, faucet, balances and rounds. They are for programs that did not start the sandbox. */
-import { isValidAddress } from '../adapters/algorand/signing-keys.js'
+import { isValidAddress } from '../adapters/algorand/address.js'
 import { SvcError } from '../domain/errors.js'
 import { isRecord } from '../domain/x402.js'
 import { readFault, STAGES } from './faults.js'

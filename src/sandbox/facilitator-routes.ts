@@ -9,10 +9,11 @@ import { SvcError } from '../domain/errors.js'
 import { networkIdsOf } from '../domain/network.js'
 import { encodeHeader, isBounded, isRecord, X402_VERSION } from '../domain/x402.js'
 import type { BazaarIndex } from '../facilitator/bazaar-index.js'
+import type { Refused } from '../facilitator/group-checks.js'
 import { type Clock, sleep } from '../ports/clock.js'
 import { cut, type Fault, type FaultSource, type Stage, transportFault } from './faults.js'
 import type { Ledger } from './ledger.js'
-import { type Accepted, checkTransactions, type Refused } from './transaction-checks.js'
+import { type Accepted, checkTransactions } from './transaction-checks.js'
 import { BadRequest, get, json, jsonBody, post, type Reply, type Route } from './web-server.js'
 
 export interface FacilitatorOptions {

@@ -9,8 +9,6 @@ import type { Refusal } from './node-refusal.js'
 import type { Rounds } from './rounds.js'
 import { type Dropped, landedIds, waitingGroups } from './waiting-groups.js'
 
-export { MIN_FEE_MICRO_ALGOS } from './group-evaluation.js'
-
 export interface LandedTransaction {
   /** The transaction's id. */
   readonly txId: string

@@ -1,11 +1,7 @@
 /** One loopback origin: a ledger, a node, a facilitator and a faucet. The keys derive from the seed; the money is play money. */
 import { createHash } from 'node:crypto'
-import {
-  isValidAddress,
-  mnemonicOf,
-  type SigningKey,
-  signingKeyFromSeed,
-} from '../adapters/algorand/signing-keys.js'
+import { isValidAddress } from '../adapters/algorand/address.js'
+import { mnemonicOf, type SigningKey, signingKeyFromSeed } from '../adapters/algorand/signing-keys.js'
 import { SvcError } from '../domain/errors.js'
 import { ALGORAND_MAINNET, type NetworkDefinition } from '../domain/network.js'
 import { networkFacts } from '../domain/network-definition.js'
@@ -22,8 +18,6 @@ import { type Credit, createLedger } from './ledger.js'
 import { createRounds } from './rounds.js'
 import type { Sandbox, SandboxAccount, SandboxOptions } from './sandbox-options.js'
 import { serveRoutes } from './web-server.js'
-
-export type { Sandbox, SandboxAccount, SandboxOptions, SandboxTransaction } from './sandbox-options.js'
 
 const OPTIONS = ['port', 'seed', 'roundMs', 'landing', 'network', 'fault'] satisfies (keyof SandboxOptions)[]
 const ROUND_MS = 2_800

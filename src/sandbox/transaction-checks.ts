@@ -10,9 +10,8 @@ import {
   refusalOf,
   sponsoredGroup,
 } from '../facilitator/group-checks.js'
-import { type Ledger, MIN_FEE_MICRO_ALGOS } from './ledger.js'
-
-export { DIFFERENCES, type Refused } from '../facilitator/group-checks.js'
+import { MIN_FEE_MICRO_ALGOS } from './group-evaluation.js'
+import type { Ledger } from './ledger.js'
 
 export interface Accepted {
   readonly ok: true

@@ -1,8 +1,8 @@
 /** Running the handler, by itself on virtual time: what ends a run, what of it counts after that, and what a handler is told. */
 import { describe, expect, it } from 'vitest'
 import { deliver, serve } from '../../src/app/charge/effects/deliver.js'
-import type { HandlerContext } from '../../src/domain/endpoint.js'
 import { SvcError } from '../../src/domain/errors.js'
+import type { HandlerContext } from '../../src/domain/handler-context.js'
 import { fieldsOf } from '../support/call-fields.js'
 import { type Given, oneCall, START_MS, TESTNET_USDC } from '../support/one-call.js'
 

@@ -14,7 +14,9 @@ import {
   bazaarOf,
   unlistable,
 } from '../../src/domain/bazaar-declaration.js'
-import { type EndpointDef, endpoint, type JSONSchema, type Method } from '../../src/domain/endpoint.js'
+import { type EndpointDef, endpoint } from '../../src/domain/endpoint.js'
+import type { JSONSchema } from '../../src/domain/endpoint-schemas.js'
+import type { Method } from '../../src/domain/path-pattern.js'
 
 function defined(input: unknown, method: Method = 'POST'): EndpointDef {
   return endpoint({ name: 'sold', price: '$0.01', method, input: input as JSONSchema, handler: () => 1 })

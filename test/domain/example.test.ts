@@ -1,7 +1,7 @@
 /** Examples are guesses: each schema here must have one, among the few that are made, which a validator accepts. */
 import { describe, expect, it } from 'vitest'
 import { ajvValidator } from '../../src/adapters/validation/ajv.js'
-import type { JSONSchema } from '../../src/domain/endpoint.js'
+import type { JSONSchema } from '../../src/domain/endpoint-schemas.js'
 import { examplesOf } from '../../src/domain/example-input.js'
 
 const validator = ajvValidator()

@@ -2,7 +2,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/domain/agent.js'
-import { type EndpointOptions, endpoint, type JSONSchema } from '../../src/domain/endpoint.js'
+import { type EndpointOptions, endpoint } from '../../src/domain/endpoint.js'
+import type { JSONSchema } from '../../src/domain/endpoint-schemas.js'
 import { openapi } from '../../src/domain/openapi.js'
 
 const sold = (options: Partial<EndpointOptions<JSONSchema | undefined>> & { name: string }) =>

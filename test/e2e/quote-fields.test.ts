@@ -1,7 +1,7 @@
 /** What a seller adds to its quotes, over HTTP: in every quote, in what the facilitator is asked, and in an index. */
 
 import { describe, expect, it } from 'vitest'
-import { encodeAddress } from '../../src/adapters/algorand/signing-keys.js'
+import { encodeAddress } from '../../src/adapters/algorand/address.js'
 import { type AgentOptions, ALGORAND_TESTNET, defineEndpoint } from '../../src/index.js'
 import { fakeFacilitator, json } from '../support/fake-facilitator.js'
 import { ask, challengeIn, open, pay, presenting, type Seller, signedIn, signFor } from '../support/seller.js'

@@ -3,7 +3,7 @@
 import { ALGORAND_TESTNET } from '../../src/domain/network.js'
 import type { PaymentRequired, PaymentRequirements } from '../../src/domain/x402.js'
 import type { PaymentSigner } from '../../src/ports/payment-signer.js'
-import type { Sandbox } from '../../src/sandbox/sandbox.js'
+import type { Sandbox } from '../../src/sandbox/sandbox-options.js'
 
 export function quoteFor(sandbox: Sandbox, changes: Partial<PaymentRequirements> = {}): PaymentRequirements {
   return {

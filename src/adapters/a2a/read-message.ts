@@ -1,5 +1,6 @@
 /** Reads a message of either generation of A2A: the skill that it asks for, and the input in its parts. */
-import type { EndpointDef, JSONSchema } from '../../domain/endpoint.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
+import type { JSONSchema } from '../../domain/endpoint-schemas.js'
 import {
   CONTENT_TYPE_NOT_SUPPORTED,
   INVALID_PARAMS,

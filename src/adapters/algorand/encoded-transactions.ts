@@ -8,9 +8,9 @@ import {
   type Transaction,
 } from 'algosdk'
 import { LRUCache } from 'lru-cache'
+import { verifySignature } from '#platform'
 import { encodeAddress, encodeBase32 } from './address.js'
 import { endOfValue, mapHasKey } from './msgpack.js'
-import { verifySignature } from './signing-keys.js'
 import { bytesToSign, hashOf, signedBytes, UNSIGNED_HEAD, ungroupedHashOf } from './transaction-bytes.js'
 
 /** Algorand's limits of a transaction are well below this, logic signatures included. */

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import type { EncodedMultisig, SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
+import { verifySignature } from '#platform'
 import { concatBytes, equalBytes } from '../../domain/bytes.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
@@ -9,7 +10,6 @@ import { encodeAddress, encodeBase32 } from './address.js'
 import { readCanonical, type TransactionFacts, type Transfer } from './canonical-transaction.js'
 import { decodeMember, encodedWith } from './encoded-transactions.js'
 import { groupFacts } from './payment-beside-others.js'
-import { verifySignature } from './signing-keys.js'
 import { GROUP_SIZE_MAX, hashOf, textToSign } from './transaction-bytes.js'
 
 /** The length of a group's base64 texts together. A sponsored payment is below 1 kB. */

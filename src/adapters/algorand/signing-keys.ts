@@ -1,9 +1,6 @@
 import { encodeAddress } from './address.js'
 import { type KeyPair, keyPairFromSecret, keyPairFromSeed, wordsOfSeed } from './key-pairs.js'
 
-export { verifySignature } from '#platform'
-export { decodeAddress, encodeAddress, isValidAddress } from './address.js'
-
 export interface SigningKey extends KeyPair {
   readonly address: string
 }

@@ -1,5 +1,6 @@
 /** The pages for people who open an agent in a browser. Each is one document that loads nothing, and runs what its copy buttons need. */
-import type { EndpointDef, JSONSchema } from '../../domain/endpoint.js'
+import type { EndpointDef } from '../../domain/endpoint.js'
+import type { JSONSchema } from '../../domain/endpoint-schemas.js'
 import { examplesOf } from '../../domain/example-input.js'
 import type { Manifest, ManifestEndpoint } from '../../domain/manifest.js'
 import { formatUsd } from '../../domain/money.js'

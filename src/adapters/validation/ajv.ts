@@ -2,7 +2,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import { LRUCache } from 'lru-cache'
-import type { JSONSchema } from '../../domain/endpoint.js'
+import type { JSONSchema } from '../../domain/endpoint-schemas.js'
 import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json.js'
 import type { Checked, InputValidator, InvalidInput } from '../../ports/input-validator.js'
 import { beginCheck, TooManySteps } from './check-steps.js'

@@ -1,5 +1,5 @@
 /** The options that nearly no seller needs: their defaults are right for one whose callers, facilitator and machine are ordinary. */
-import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
+import { isValidAddress } from '../../adapters/algorand/address.js'
 import { FACILITATOR_CONNECTIONS_MAX } from '../../adapters/facilitator/x402-facilitator.js'
 import { DEFAULT_EXT_BASE } from '../../domain/agent-card.js'
 import { shown } from '../../domain/errors.js'

@@ -1,5 +1,5 @@
 /** The settings of a server: its options, read by their table, and what follows from several of them together. */
-import { isValidAddress } from '../../adapters/algorand/signing-keys.js'
+import { isValidAddress } from '../../adapters/algorand/address.js'
 import type { AgentDef } from '../../domain/agent.js'
 import { SvcError } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'

@@ -438,6 +438,16 @@ describe('recovery', () => {
     expect({ answer, keptMs }).toEqual({ answer: 'found', keptMs: [ms] })
   })
 
+  it('keeps it as long for a caller whose hang-up is heard right after the chain, as where the process stood still', async () => {
+    let isGone = false
+    setImmediate(() => {
+      isGone = true
+    })
+    const caller = { gone: () => isGone, onGone: () => () => {}, onEnd: () => {} }
+    const call = { key: undefined, request: { caller } } as unknown as CallFields
+    expect((await recovered({ landing: 'found', call })).keptMs).toEqual([108 * 4_000 + HOUR_MS])
+  })
+
   it('keeps the lease of what it took over', async () => {
     const { call, seen } = await recovered({ landing: 'absent', resolved: 'opened' })
     expect(call.holds.held).toBe(true)

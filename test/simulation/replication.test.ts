@@ -61,6 +61,19 @@ describe('a replica that takes over', () => {
     expect(held.stores.notes).toEqual(['one at 10', 'two at 20', 'three at 30', 'five at 40'])
   })
 
+  it('has nothing that was written since it was cut off, and confirms nothing, until it takes over and has a replica', () => {
+    const { held, note } = written()
+    held.confirm(1)
+    expect(held.hasReplica).toBe(true)
+    held.cutOff()
+    note('four')
+    expect(held.hasReplica).toBe(false)
+    expect(held.failOver(100).flatMap(({ names }) => names)).toEqual(['four'])
+    expect(held.hasReplica).toBe(false)
+    held.failBack()
+    expect([held.hasReplica, held.stores.notes.at(-1)]).toEqual([true, 'four at 40'])
+  })
+
   it('has nothing where the store keeps nothing', () => {
     const { held } = written()
     held.confirm(3)

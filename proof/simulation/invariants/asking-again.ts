@@ -195,7 +195,8 @@ function checkAgain(world: World, asking: Asking, reply: WireReply): void {
   const hasKey = key !== undefined && onLostResponse !== undefined
   // What a stream would have said died with its process: whoever asks is told so once, and then that the payment is spent.
   const isLostStream = tale !== undefined && recorders.some(({ call }) => !truth.endedMs.has(call))
-  const isForgotten = !hasKey && (isLostStream || wasHandedOver(truth, txId, others))
+  const isForgotten =
+    !hasKey && (isLostStream || wasHandedOver(truth, txId, others) || isOldTask(world, asking))
   if (stopped && !isForgotten && !truth.delivered.has(txId))
     truth.violated(
       'answer-can-be-had',
@@ -204,6 +205,19 @@ function checkAgain(world: World, asking: Asking, reply: WireReply): void {
   if (hasKey && onLostResponse === 'replay')
     truth.violated('answer-can-be-had', `${act} paid ${txId} under a key and got ${reply.status} ${code}`)
 }
+
+/** A task's id is its key where no others count, too: for ten minutes from when its payment was found. */
+function isOldTask({ truth, timeline }: World, { payment, request }: Asking): boolean {
+  return (
+    request.body?.includes('"taskId"') === true &&
+    truth.resolves.some(
+      ({ txId, verdict, atMs }) =>
+        txId === payment!.txId && verdict === 'found' && timeline.nowMs - atMs >= TASK_KEPT_MS,
+    )
+  )
+}
+
+const TASK_KEPT_MS = 600_000
 
 /**
  * Where no key keeps an answer for its window, it is kept for two minutes from when it was found to be paid for: where somebody waited

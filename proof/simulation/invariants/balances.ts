@@ -83,6 +83,9 @@ function isPrice(taken: bigint, least: bigint, most: bigint): boolean {
   return taken === least || taken === most
 }
 
+/** A quote, or that its handler failed. */
+const tookNothing = ({ status, body }: WireReply) => status === 402 || body.includes('"handler_error"')
+
 /** A run is told to cost the same, whenever it is told; and a key has one run, for as long as it is kept. */
 function noteCharge({ truth, conditions }: World, asking: Asking, run: Run, charged: bigint): void {
   const name = nameOf(asking)
@@ -92,6 +95,14 @@ function noteCharge({ truth, conditions }: World, asking: Asking, run: Run, char
   if (before !== undefined && before !== charged)
     truth.violated('counted-once', `${name}: run ${run.id} cost ${before}, and then ${charged}`)
   costs.set(run.id, charged)
+  const freed = truth.askings.find(
+    each => nameOf(each) === name && each.atMs > run.atMs && each.reply && tookNothing(each.reply),
+  )
+  if (freed && charged > 0n)
+    truth.violated(
+      'told-not-charged',
+      `${name} cost ${charged} for run ${run.id}, after which it was told ${freed.reply!.status}`,
+    )
   const kept = [...costs.keys()].filter(id => run.atMs - truth.handlerRuns[id - 1]!.atMs < keptMs(conditions))
   if (kept.length > 1 && !truth.losses.balance(asking.balance!))
     truth.violated('counted-once', `${name} was counted for the runs ${kept.join(' and ')}`)

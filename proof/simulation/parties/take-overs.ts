@@ -44,8 +44,44 @@ const unheard: Act = async stage => {
   }
 }
 
-const TAKE_OVERS = [overtaken, unheard]
+/**
+ * A call on a balance while no replica confirms a write; the same call at the replica that has taken over, where it fails or finds too
+ * little, which another call has reserved; and the old primary, which may have counted it, takes over again.
+ */
+const parted: Act = async stage => {
+  const { world, buyer, act, dice } = stage
+  const balance = await balanceOf(stage, '$0.03')
+  if (balance === undefined) return
+  const isFailing = dice.chance(0.5)
+  const ms = dice.span(50, 3_000)
+  const call = (name: string, does: 'once' | 'return', ms: number) =>
+    requestAt('http', {
+      endpoint: 'metered',
+      work: { act: `${act} ${name}`, does, ms, units: UNITS },
+      balance,
+      key: `${name}-call-of-${act}`,
+      address: buyer.address,
+    })
+  const first = call('first', isFailing ? 'once' : 'return', ms)
+  const begun = once(stage, first, PATIENCE_MS)
+  await sleep(buyer.process.clock, dice.between(1, ms))
+  const split = world.fate.strike(`${act}.split`, 1, world.timeline.nowMs)
+  if (split) world.seller.part(split)
+  await begun
+  const other = isFailing ? undefined : once(stage, call('other', 'return', OTHER_MS))
+  for (let times = 0; times < TIMES_MAX; times++) {
+    await sleep(buyer.process.clock, dice.span(500, 5_000))
+    await once(stage, first, PATIENCE_MS)
+  }
+  await other
+}
+
+/** More than half of what the balance has. */
+const UNITS = 20_000
+/** Less than a handler may take. */
+const OTHER_MS = 25_000
 
 export async function takenOver(stage: Stage): Promise<void> {
-  await stage.dice.pick(TAKE_OVERS)(stage)
+  const isParted = stage.world.conditions.forgets === 'waited'
+  await stage.dice.pick([overtaken, unheard, ...(isParted ? [parted, parted] : [])])(stage)
 }

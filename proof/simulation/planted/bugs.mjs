@@ -837,6 +837,24 @@ export const ON_FORGETTING = [
     ],
   },
   {
+    name: 'open-is-not-waited-for',
+    says: 'A call on a balance begins at a primary that no replica confirms, which lacks its count: it fails or finds too little, and the count comes back.',
+    meets: 'balances × a primary that comes back',
+    edits: [
+      {
+        file: ON_REDIS,
+        find: 'if (hold.hasUnits) return openBy(openReplicated, hold)',
+        replace: '',
+      },
+      {
+        file: ON_REDIS,
+        find: "return opened.verdict === 'orphaned' && replicated !== connection",
+        replace:
+          "return (hold.hasUnits ? ['orphaned', 'replayable', 'notKept'] : ['orphaned']).includes(opened.verdict) && replicated !== connection",
+      },
+    ],
+  },
+  {
     name: 'earlier-price-is-quoted-again',
     says: 'A payment of an earlier price that landed, and that the store has forgotten, is quoted the new price.',
     meets: 'deploys × forgetting',

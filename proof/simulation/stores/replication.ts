@@ -19,6 +19,8 @@ export class Replication<Stores> {
   readonly #log: Made<Stores>[] = []
   /** What the replica has, at the least. */
   #confirmed = 0
+  /** After how many writes the replica was cut off. */
+  #cutOffAt = Number.POSITIVE_INFINITY
   /** What the old primary alone has, and after which writes: until it is a replica of the new one. */
   #parted: { readonly length: number; readonly writes: readonly Made<Stores>[] } | undefined
   /** While writes are made again: when they were made. */
@@ -46,10 +48,22 @@ export class Replication<Stores> {
     this.#confirmed = Math.max(this.#confirmed, length)
   }
 
+  /** The replica has no later write, until it takes over. */
+  cutOff(): void {
+    this.#cutOffAt = this.#log.length
+  }
+
+  /** Whether a replica confirms what is written now. */
+  get hasReplica(): boolean {
+    return !this.isAlone && this.#cutOffAt === Number.POSITIVE_INFINITY
+  }
+
   /** The replica takes over, with the writes of before this moment and with those that it has confirmed. @returns the others */
   failOver(sinceMs: number): readonly Write[] {
     const first = this.#log.findIndex(({ atMs }) => atMs >= sinceMs)
-    const length = Math.max(this.#confirmed, first < 0 ? this.#log.length : first)
+    const reached = Math.min(this.#cutOffAt, first < 0 ? this.#log.length : first)
+    const length = Math.max(this.#confirmed, reached)
+    this.#cutOffAt = Number.POSITIVE_INFINITY
     const writes = this.#replaced(length, [])
     this.#parted = { length, writes }
     return writes

@@ -41,7 +41,8 @@ export function originOf(endpoint: EndpointName): string {
 /** What a handler is asked to do with its caller's money. */
 export interface Work {
   readonly act: string
-  readonly does: 'return' | 'throw' | 'refuse' | 'stall' | 'nothing' | 'redirect' | 'much'
+  /** `once`: returns, and fails where a run for its act has returned. */
+  readonly does: 'return' | 'once' | 'throw' | 'refuse' | 'stall' | 'nothing' | 'redirect' | 'much'
   /** How long it takes. */
   readonly ms?: number
   readonly units?: number
@@ -149,7 +150,8 @@ export function agentOf(
     const work = context.body as Work
     const run = world.truth.runBegins(at, work, context)
     if (work.ms !== undefined) await sleep(process.clock, work.ms)
-    switch (work.does) {
+    const isOver = world.truth.handlerRuns.some(({ act, returned }) => returned && act === work.act)
+    switch (work.does === 'once' && isOver ? 'throw' : work.does) {
       case 'throw':
         throw new Error('broken')
       case 'refuse':
@@ -159,6 +161,7 @@ export function agentOf(
       case 'stall':
         return new Promise(() => {})
       case 'return':
+      case 'once':
       case 'redirect':
       case 'much':
         charges(run.id, context, work.charge)

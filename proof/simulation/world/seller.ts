@@ -117,6 +117,11 @@ export class Seller {
     if (store === 'memory') this.kill(0)
   }
 
+  /** Its store's servers lose each other. */
+  part(dice: Dice): void {
+    this.#stores.part(dice)
+  }
+
   /** As a deployment does: told to stop, killed when it has ended, and started again. */
   drain(place: number): void {
     const replica = this.#replicas[place]

@@ -36,11 +36,14 @@ const DOWN_MAX_MS = 15_000
 /** Until the old primary is a replica, or takes over again. */
 const ALONE_MAX_MS = 60_000
 const COMES_BACK = 0.4
+const PARTED_COMES_BACK = 0.8
 
 export interface SellerStores {
   readonly of: (from: Process) => Stores
   /** Forgets what the conditions say. */
   forget(dice: Dice): void
+  /** Where the seller waits for replicas: none confirms a write from now on, one of them takes over, and the old primary comes back. */
+  part(dice: Dice): void
 }
 
 /** What one process keeps in its memory. */
@@ -60,6 +63,7 @@ export function ownStores({ truth, timeline }: World): SellerStores {
       kept = undefined
       truth.losses.all(timeline.nowMs)
     },
+    part() {},
   }
 }
 
@@ -142,8 +146,8 @@ export function sharedStores(world: World): SellerStores {
   function confirmed<Result>(on: Process, place: string, done: Result | Promise<Result>) {
     const { length } = held
     const name = fate.numbered(`${place}.wait`)
-    const cutOff = held.isAlone ? undefined : fate.strike(name, world.conditions.losses, timeline.nowMs)
-    const isBehind = held.isAlone || cutOff !== undefined
+    const cutOff = held.hasReplica ? fate.strike(name, world.conditions.losses, timeline.nowMs) : undefined
+    const isBehind = !held.hasReplica || cutOff !== undefined
     if (cutOff?.chance(0.5)) timeline.after(cutOff.span(WAIT_MAX_MS, BEHIND_MAX_MS), () => forget(cutOff))
     return new Promise<Result>((resolve, reject) => {
       on.clock.after(isBehind ? WAIT_MAX_MS : fate.fractionOf(name) * BEHIND_MS, () => {
@@ -233,9 +237,15 @@ export function sharedStores(world: World): SellerStores {
       }
     },
     forget,
+    part(dice) {
+      if (forgets !== 'waited' || !server.isAlive || !held.hasReplica) return
+      held.cutOff()
+      world.trace('no replica confirms a write')
+      timeline.after(dice.span(DOWN_MIN_MS, BEHIND_MAX_MS), () => forget(dice, PARTED_COMES_BACK))
+    },
   }
 
-  function forget(dice: Dice): void {
+  function forget(dice: Dice, comesBack = COMES_BACK): void {
     if (!server.isAlive || held.isAlone) return
     if (forgets === 'everything') {
       held.forgetAll()
@@ -248,7 +258,7 @@ export function sharedStores(world: World): SellerStores {
     truth.losses.latest(timeline.nowMs, lost, isWaited)
     replaced(dice)
     timeline.after(dice.span(DOWN_MIN_MS, ALONE_MAX_MS), () => {
-      if (world.fate.isOver || !dice.chance(COMES_BACK)) return held.rejoin()
+      if (world.fate.isOver || !dice.chance(comesBack)) return held.rejoin()
       world.trace('the old primary takes over again')
       truth.losses.latest(timeline.nowMs, held.failBack(), isWaited)
       replaced(dice)

@@ -1,6 +1,7 @@
 import { speltAs } from '../../../domain/x402.js'
 import type { Landing } from '../../../ports/chain.js'
 import type { Recorded } from '../../../ports/charge-store.js'
+import { sleep } from '../../../ports/clock.js'
 import type { Call, ReplayedAnswer } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { keptMs } from '../close-move.js'
@@ -30,6 +31,8 @@ export async function recover(deps: ChargeDeps, call: Call) {
   }
   const landing = await landingOf(deps, call, recorded)
   if (landing === 'unknown') return later(call, 'undecided')
+  // A process that stood still hears what came meanwhile in turn: the chain's word, and then that its caller has hung up.
+  if (call.holds.key === undefined) await sleep(deps.clock, 0)
   const sinceMs = deps.clock.monotonic()
   try {
     const resolved = await deps.store.resolve({

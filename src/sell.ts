@@ -65,9 +65,9 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
   const read = (given: Terms) => {
     const { agent, free } = soldBy(given)
     const settings = settingsOf(agent, { ...options, stores })
-    const { handle, formerly, payTo, endpoints } = agent
+    const { handle, formerly, payTo, endpoints, balance } = agent
     const owner = ownerOf(settings.network, payTo, firstName(handle, formerly)).agent
-    return { settings, free, owner, names: endpoints.map(({ name }) => name) }
+    return { settings, free, owner, balance, names: endpoints.map(({ name }) => name) }
   }
   const opened = ({ settings, free }: ReturnType<typeof read>) => ({
     settings,
@@ -75,6 +75,7 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
   })
   const first = read(terms)
   let now = opened(first)
+  let sellsBalances = first.balance !== undefined
   audit!.openJournal()
   /** Those of earlier terms, while calls that began with them are at work. */
   const earlier = new Set<typeof now>()
@@ -104,11 +105,14 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
         refuse(
           'These terms are of another seller (payTo, network, handle), and what was bought stays with this one',
         )
+      if (sellsBalances && !next.balance)
+        refuse('Balances were sold, and would pay for nothing under these terms, which have no balance')
       const added = next.names.find(name => !first.names.includes(name))
       if (added !== undefined && options.journal !== undefined)
         refuse(`The journal says what is sold, and '${added}' is new`)
       const before = now
       now = opened(next)
+      sellsBalances ||= next.balance !== undefined
       earlier.add(before)
       // Only the end of the process cuts what was paid for.
       void before.empty().then(async () => {

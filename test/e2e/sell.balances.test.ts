@@ -103,12 +103,14 @@ it('pays for an event stream at its end: what its head said, and nothing where t
   expect(await told(await call('/v1/f'))).toEqual([200, '0', '46000'])
 })
 
-it('stays its buyer’s where the terms are read again: those of another seller are refused', async () => {
+it('stays its buyer’s where the terms are read again: those of another seller, or without it, are refused', async () => {
   const { call } = await held()
   answers('200 OK')
   const payTo = sandbox.accounts('another seller').address
   for (const other of [{ payTo }, { network: 'mainnet' as const }, { handle: 'another' }])
     expect(() => server.reload({ ...terms, ...other })).toThrow(/another seller/)
+  const { balance: _, ...others } = { ...terms, routes: terms.routes.slice(0, 1) }
+  expect(() => server.reload(others)).toThrow(/would pay for nothing/)
   expect(await told(await call('/v1/a'))).toEqual([200, '10000', '40000'])
   server.reload({ ...terms, handle: 'another', formerly: [terms.handle] })
   expect(await told(await call('/v1/b'))).toEqual([200, '10000', '30000'])

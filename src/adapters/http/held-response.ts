@@ -193,8 +193,7 @@ export class HeldResponse implements ReplyTarget {
       const hasFailed = (this.statusCode >= 400 || held.#thrown !== undefined) && held.#status < 400
       if (held.#stream !== undefined && hasFailed) held.#stream.destroy(new NotHeld(FAILED_LATE))
       else if (held.#stream !== undefined) held.#stream.end(chunk, encoding)
-      // A copy: the app may use its buffer again.
-      else held.#finish(Buffer.from((chunk ?? '') as string, encoding))
+      else held.#finish(ownOf((chunk ?? '') as string | Uint8Array, encoding))
       return this
     },
   }
@@ -205,6 +204,12 @@ export class HeldResponse implements ReplyTarget {
     },
     configurable: true,
   }
+}
+
+/** A copy of bytes: the app may use its buffer again. */
+function ownOf(chunk: string | Uint8Array, encoding: BufferEncoding = 'utf8'): string | Uint8Array {
+  const isText = typeof chunk === 'string' && /^utf-?8$/i.test(encoding)
+  return isText ? chunk : Buffer.from(chunk as string, encoding)
 }
 
 /** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */

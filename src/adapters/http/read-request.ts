@@ -97,6 +97,7 @@ export function readBody(
 /** JSON in UTF-8 can be a form with other values, and other JSON in UTF-7. */
 function readsOtherwise(contentType = ''): boolean {
   if (/^\s*(?:application\/x-www-form-urlencoded|multipart\/)/i.test(contentType)) return true
+  if (!/charset/i.test(contentType)) return false
   const charsets = contentType.matchAll(/charset\s*\*?=\s*"?([^\s";,]*)/gi)
   return [...charsets].some(([, name]) => !/^(?:utf-?8|us-ascii)$/i.test(name!))
 }

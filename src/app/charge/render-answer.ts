@@ -1,6 +1,6 @@
 /** Renders what a handler returned. If rendering fails, the answer is not delivered and not charged. */
-import { validateHeaderValue } from 'node:http'
-import { types } from 'node:util'
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { toUSVString, types } from 'node:util'
 import type { Answer } from '../../domain/handler-answer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
 
@@ -68,18 +68,28 @@ async function renderBlob(blob: Blob): Promise<Answer> {
 }
 
 export async function renderResponse(response: Response): Promise<Answer> {
-  const body = bytesGiven(response)
-  const head = body ? renderHead(response.headers) : headersOfResponse(response)
-  return { status: response.status, ...head, body: body ?? new Uint8Array(await response.arrayBuffer()) }
+  const given = givenTo(response)
+  if (given) return given
+  const head = headersOfResponse(response)
+  return { status: response.status, ...head, body: new Uint8Array(await response.arrayBuffer()) }
 }
 
 /** Hono's server on Node keeps what a `Response` was given, until more than its head is read. That took half of a call in a window. */
-function bytesGiven(response: Response): Uint8Array | undefined {
+function givenTo(response: Response): Answer | undefined {
   const kept = Object.getOwnPropertySymbols(response).find(({ description }) => description === 'cache')
-  const { 1: body } = Object(kept && Reflect.get(response, kept))
+  const { 0: status, 1: body, 2: head } = Object(kept && Reflect.get(response, kept))
+  if (status !== 200 || !(typeof body === 'string' || body instanceof Uint8Array)) return undefined
+  const rendered = renderHead(head?.constructor === Object ? pairsOf(head) : response.headers)
   // One of the web would add a type where there is none.
-  if (response.status !== 200 || !response.headers.has('content-type')) return undefined
-  return typeof body === 'string' || body instanceof Uint8Array ? Buffer.from(body as string) : undefined
+  if (rendered.headers['content-type'] === undefined) return undefined
+  return { status, ...rendered, body: typeof body === 'string' ? toUSVString(body) : Buffer.from(body) }
+}
+
+function pairsOf(head: object): [name: string, value: string][] {
+  return Object.entries(head).map(([name, value]) => {
+    validateHeaderName(name)
+    return [name.toLowerCase(), String(value)]
+  })
 }
 
 /**

@@ -2,6 +2,7 @@
 import { isAscii } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { toUSVString } from 'node:util'
 import { type HeldAnswer, HeldResponse } from '../../adapters/http/held-response.js'
 import type { Koa } from '../../adapters/http/koa-request.js'
 import type { BodyType } from '../../domain/body-type.js'
@@ -122,10 +123,11 @@ export function held({ status, headers, body }: HeldAnswer, redirects?: boolean)
 function soldAs(head: Omit<Answer, 'body'>, body: HeldAnswer['body'], redirects?: boolean): ForwardedAnswer {
   refuseUnsold(head, redirects)
   if (body instanceof Readable) return new ForwardedAnswer({ body: '', ...head }, renderStream(body)!.source)
-  const bytes = Buffer.from(body as Uint8Array)
-  if (bytes.length > COLLECTED_BYTES_MAX)
+  if (Buffer.byteLength(body) > COLLECTED_BYTES_MAX)
     throw new NoAnswer(`more than the ${COLLECTED_BYTES_MAX} bytes that are held`)
   // Node sends a text and its head in one write.
+  if (typeof body === 'string') return new ForwardedAnswer({ body: toUSVString(body), ...head })
+  const bytes = Buffer.from(body)
   return new ForwardedAnswer({ body: isAscii(bytes) ? bytes.toString('latin1') : bytes, ...head })
 }
 

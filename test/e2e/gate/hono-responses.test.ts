@@ -53,6 +53,17 @@ const ROUTES: Readonly<Record<string, Answered>> = {
     text: 'first',
     type: 'text/y',
   },
+  record: {
+    answer: () => new Response('given', { headers: { 'Content-Type': 'text/z', 'x-n': 7 as never } }),
+    text: 'given',
+    type: 'text/z',
+  },
+  unnamed: {
+    answer: () => new Response('lost', { headers: { 'content-type': 'text/z', 'no name': '1' } }),
+    text: expect.stringContaining('handler_error') as never,
+    type: 'application/json; charset=utf-8',
+    status: 500,
+  },
   untyped: {
     answer: () => new Response('guessed', { headers: { 'x-own': 'yes' } }),
     text: 'guessed',
@@ -74,8 +85,10 @@ it.each(Object.entries(ROUTES))('%s', async (_, { answer, text, type, status = 2
   app.get('/x', gate.hono({ price: '$0.01' }), answer)
   const url = await listen(getRequestListener(app.fetch))
   const made = vi.spyOn(Object.getPrototypeOf(globalThis.Response.prototype), 'arrayBuffer')
+  const before = sandbox.balance(seller.address).usdc!
   const paid = await pay({ sandbox } as never, `${url}/x`, { method: 'GET' })
   expect([paid.status, paid.headers.get('content-type'), await paid.text()]).toEqual([status, type, text])
   expect(made.mock.calls.length > 0).toBe(isMade)
+  expect(sandbox.balance(seller.address).usdc! - before).toBe(status < 400 ? 10_000n : 0n)
   made.mockRestore()
 })

@@ -1,5 +1,5 @@
 /** The codes that a program or a command ends with: what each means, what to do, and the exit code of a command that it ends. */
-import { ANSWER_CODES } from '../src/domain/index.js'
+import { ANSWER_CODES, nearest } from '../src/domain/index.js'
 
 export interface ErrorCode {
   readonly code: string
@@ -121,7 +121,18 @@ export function exitOf(code: string): number {
   return row?.exit ?? FAILED
 }
 
+const everyCode = () => [...Object.values(ERROR_CODES), ...Object.values(ANSWER_CODES)].flat()
+
 export function wordsOf(code: string): readonly string[] {
-  const rows = [...Object.values(ERROR_CODES), ...Object.values(ANSWER_CODES)].flat()
-  return rows.filter(row => row.code === code).map(({ words }) => words)
+  return everyCode()
+    .filter(row => row.code === code)
+    .map(({ words }) => words)
+}
+
+/** The code that a misspelt one is nearest to. */
+export function codeNear(given: string): string | undefined {
+  return nearest(
+    given,
+    everyCode().map(({ code }) => code),
+  )
 }

@@ -27,7 +27,11 @@ export function mcpCommand(program: Command): void {
     .description("offer an agent's endpoints as MCP tools over stdio, paid from your wallet")
     .option('--url <agent>', "the agent's base URL (required)")
     .option('--max-price <usd>', 'pay at most this much for a call', DEFAULT_MAX_PRICE)
-    .option('--max-per-day <usd>', 'pay at most this much in 24 hours', DEFAULT_MAX_PER_DAY)
+    .option(
+      '--max-per-day <usd>',
+      'pay at most this much in 24 hours, counted anew at each start',
+      DEFAULT_MAX_PER_DAY,
+    )
     .option(...NETWORK_OPTION)
     .option(...WALLET_OPTION)
     .addHelpText(
@@ -73,7 +77,7 @@ async function bridge(flags: McpFlags, version: string): Promise<void> {
   const wallet = client.address === undefined ? 'no wallet' : `paying from ${client.address}`
   note(
     printable(
-      `svc: ${toolbox.tools.length} tools of ${url}, ${wallet}, at most $${maxPrice} a call and $${maxPerDay} a day`,
+      `svc: ${toolbox.tools.length} tools of ${url}, ${wallet}, at most $${maxPrice} a call and $${maxPerDay} a day, counted from now on`,
     ),
   )
 }

@@ -28,6 +28,8 @@ export {
   TESTNET,
 } from './network.js'
 export { networkFacts, nodeUrls } from './network-definition.js'
+// What somebody meant who misspelt a name
+export { nearest } from './option-checks.js'
 // The methods of endpoints
 export { METHODS } from './path-pattern.js'
 // Offers of strangers

@@ -64,7 +64,7 @@ function named(group: string, name: string): string {
   return group === '' ? name : `${group}.${name}`
 }
 
-function nearest(name: string, known: readonly string[]): string | undefined {
+export function nearest(name: string, known: readonly string[]): string | undefined {
   const changes = (other: string) => changesBetween(name.toLowerCase(), other.toLowerCase())
   const best = known.reduce((one, other) => (changes(other) < changes(one) ? other : one))
   return changes(best) <= Math.max(2, name.length / 3) ? best : undefined

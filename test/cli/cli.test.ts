@@ -42,6 +42,15 @@ describe.concurrent('svc', () => {
     expect(stdout).toMatch(/^This very payment was already spent.* look txId up [^\n]+\n$/)
   })
 
+  it.each([
+    ['settlement_unkown', 'settlement_unknown'],
+    ['Payment-Spent', 'payment_spent'],
+  ])('names the code that %s is nearest to', async (given, near) => {
+    const { code, stderr } = await svc(['explain', given])
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`Did you mean ${near}?`)])
+    expect((await svc(['explain', 'nothing-of-ours'])).stderr).not.toContain('Did you mean')
+  })
+
   const misused: [string, string[]][] = [
     ['an unknown command', ['pay']],
     ['a missing URL', ['quote']],

@@ -1,5 +1,4 @@
 /** Everything that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
-import { algodClient } from '../adapters/algorand/node-clients.js'
 import type { Audit } from '../app/server/server-environment.js'
 import type { Settings } from '../app/server/settings-from-options.js'
 import { isLoopback } from '../domain/caller-ip-network.js'
@@ -10,6 +9,7 @@ import type { CallObserver } from '../ports/call-observer.js'
 import { readLatest } from './journal/journal-reader.js'
 import { type Journal, journal } from './journal/journal-writer.js'
 import { auditRoutes } from './page/audit-routes.js'
+import { whatWalletLacks } from './page/seller-standing.js'
 import { createFeed } from './page/viewer-feed.js'
 import { settlementWebhook } from './webhook/settlement-webhook.js'
 
@@ -44,7 +44,7 @@ export function auditOf(settings: Settings): Audit {
       keepsMessages,
       header,
       ...(kept && { history: () => readLatest(kept.path, '"units":') }),
-      walletLacks: () => walletLacks(settings),
+      walletLacks: () => whatWalletLacks(settings),
       logger,
     })
   const webhooks = settings.webhooks.map(webhook => settlementWebhook(webhook, header, logger))
@@ -69,13 +69,6 @@ export function auditOf(settings: Settings): Audit {
     endStreams: () => feed?.close(),
     close: () => Promise.all([file?.close(), ...webhooks.map(webhook => webhook.close(WEBHOOK_GRACE_MS))]),
   }
-}
-
-async function walletLacks({ agent, network, algodUrl, algodToken }: Settings): Promise<string | undefined> {
-  const node = algodClient({ url: algodUrl, token: algodToken })
-  const holding = await node.assetHolding(agent.payTo, network.usdc).finally(node.close)
-  if (holding?.frozen) return 'The issuer of USDC has frozen it'
-  return holding ? undefined : 'It is not opted in to USDC'
 }
 
 /** A sandbox plays a public network on this machine, and no explorer knows its transactions: a definition may name its own. */

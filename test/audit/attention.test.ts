@@ -1,8 +1,9 @@
 /** What the overview says needs its seller, today against yesterday, and the calls that are shown, as CSV. */
 import { expect, it } from 'vitest'
-import { incomeByDay, needsOf } from '../../src/audit/page/browser/attention.js'
+import { needsOf } from '../../src/audit/page/browser/attention.js'
 import { Runs } from '../../src/audit/page/browser/runs.js'
 import { csvOf } from '../../src/audit/page/browser/shown-csv.js'
+import { incomeByDay } from '../../src/audit/page/browser/statistics.js'
 import type { RunView } from '../../src/audit/page/page-events.js'
 
 const NOW_MS = new Date(2026, 0, 2, 12).getTime()

@@ -1,4 +1,6 @@
 /** What the page says of its seller, beside the calls: the balances that are outstanding, and whether the wallet can be paid. */
+import { algodClient } from '../../adapters/algorand/node-clients.js'
+import type { Settings } from '../../app/server/settings-from-options.js'
 import type { Clock } from '../../ports/clock.js'
 import { type BalanceAccount, balanceAccounts, sumsOfBalances } from '../reconciliation/balance-accounts.js'
 import type { Outstanding, Totals } from './page-events.js'
@@ -35,6 +37,14 @@ export function sellerStanding(walletLacks: () => Promise<string | undefined>, c
       ticks++
     },
   }
+}
+
+export async function whatWalletLacks(settings: Settings): Promise<string | undefined> {
+  const { agent, network, algodUrl, algodToken } = settings
+  const node = algodClient({ url: algodUrl, token: algodToken })
+  const holding = await node.assetHolding(agent.payTo, network.usdc).finally(node.close)
+  if (holding?.frozen) return 'The issuer of USDC has frozen it'
+  return holding ? undefined : 'It is not opted in to USDC'
 }
 
 function outstandingOf(accounts: readonly BalanceAccount[]): Outstanding | undefined {

@@ -1,4 +1,4 @@
-/** What a seller looks for first: what needs a hand, and today against yesterday. It knows no element of the page. */
+/** What a seller looks for first: what needs a hand. It knows no element of the page. */
 import type { RunView } from '../page-events.js'
 import { isInDoubt, resultOf } from './statistics.js'
 
@@ -63,17 +63,4 @@ function failing(runs: readonly RunView[]): Need[] {
     const what = `Failures among the latest ${all.length} calls of ${endpoint}`
     return isFailing ? [{ what, says: 'They were not charged.', runs: failed }] : []
   })
-}
-
-/** Income of today and of yesterday, by the midnights of the place where the reader is. */
-export function incomeByDay(runs: readonly RunView[], nowMs: number): Record<'today' | 'yesterday', bigint> {
-  const midnight = new Date(nowMs)
-  const todayMs = midnight.setHours(0, 0, 0, 0)
-  const yesterdayMs = midnight.setDate(midnight.getDate() - 1)
-  const income = { today: 0n, yesterday: 0n }
-  for (const { isBooked, startedMs, amount = 0 } of runs) {
-    if (!isBooked || startedMs < yesterdayMs) continue
-    income[startedMs < todayMs ? 'yesterday' : 'today'] += BigInt(amount)
-  }
-  return income
 }

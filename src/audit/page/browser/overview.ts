@@ -1,11 +1,12 @@
 /** The overview: what the shown calls earned, what became of them, and how long they took. */
 import type { Hello, Outstanding, RunView, Totals } from '../page-events.js'
 import { wordsOf } from '../step-words.js'
-import { incomeByDay, needsOf } from './attention.js'
+import { needsOf } from './attention.js'
 import { button, byId, element, say } from './dom-elements.js'
 import { count, dateAndMinute, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
 import type { Runs } from './runs.js'
 import {
+  incomeByDay,
   percentile,
   RESULTS,
   type Result,

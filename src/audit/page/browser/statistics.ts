@@ -108,3 +108,16 @@ export function summed(spans: Spans, runs: readonly RunView[], read: (run: RunVi
   for (const run of runs) sums[spans.at(run.startedMs)]! += read(run)
   return sums
 }
+
+/** Income of today and of yesterday, by the midnights of the place where the reader is. */
+export function incomeByDay(runs: readonly RunView[], nowMs: number): Record<'today' | 'yesterday', bigint> {
+  const midnight = new Date(nowMs)
+  const todayMs = midnight.setHours(0, 0, 0, 0)
+  const yesterdayMs = midnight.setDate(midnight.getDate() - 1)
+  const income = { today: 0n, yesterday: 0n }
+  for (const { isBooked, startedMs, amount = 0 } of runs) {
+    if (!isBooked || startedMs < yesterdayMs) continue
+    income[startedMs < todayMs ? 'yesterday' : 'today'] += BigInt(amount)
+  }
+  return income
+}

@@ -327,3 +327,7 @@ function methodsOf(prototype: object): string[] {
   )
   return [...own, ...methodsOf(Object.getPrototypeOf(prototype))]
 }
+
+it.each([undefined, ''])('redisStores says that it has no URL where the variable for it is %j', url => {
+  expect(() => redisStores(url as string, { waitReplicas: 1 })).toThrow(/no URL of Redis/)
+})

@@ -1,5 +1,5 @@
 /** The stores that replicas share, on one Redis. */
-import { asGiven, type Option, positive, readOptions, whole } from '../../domain/option-checks.js'
+import { asGiven, invalid, type Option, positive, readOptions, whole } from '../../domain/option-checks.js'
 import type { Runs } from '../../ports/call-observer.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import { systemClock } from '../../ports/clock.js'
@@ -88,6 +88,8 @@ export type RedisHealth =
  * @throws Error for a prefix with braces or white space, and for `waitReplicas` with a Cluster.
  */
 export function redisStores(redisOrUrl: RedisClient | string, options: RedisStoresOptions = {}): RedisStores {
+  // A variable of the environment that is not set: ioredis would take an empty text for the Redis of this machine.
+  if (!redisOrUrl) throw invalid('redisStores has no URL of Redis, such as redis://localhost:6379')
   const { prefix, commandTimeoutMs, runsCapacity, budget, logger, ...read } = readOptions(options, OPTIONS)
   const waitReplicas = checkedReplicas(read.waitReplicas, redisOrUrl)
   const connection = connect(redisOrUrl, { commandTimeoutMs })

@@ -250,6 +250,20 @@ describe('pays the good entry', () => {
   })
 })
 
+it('a quote of more than a hundred ways to pay is not read: each address in it costs the buyer two hashes', async () => {
+  let ways = 100
+  const { url, paid } = await market.seller((seen, shop) => {
+    if (seen.payment) return shop.sell(seen.payment)
+    const accepts = Array.from({ length: ways }, () => shop.entry())
+    return { status: 402, body: JSON.stringify({ x402Version: 2, accepts }) }
+  })
+  const { client, spent } = market.payer()
+  expect(await client.call(url, {})).toMatchObject({ payment: { usd: PRICE_USD } })
+  ways = 101
+  await expect(client.call(url, {})).rejects.toMatchObject({ code: 'unreadable_quote' })
+  expect([paid().length, spent()]).toEqual([1, PRICE])
+})
+
 it('a price raised after the quote is not paid, and neither is the old one twice', async () => {
   const { client, spent } = market.payer({ maxPrice: '$1' })
   const seller = await market.seller((seen, shop) =>

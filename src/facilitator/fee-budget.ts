@@ -13,7 +13,8 @@ const RESERVATIONS_MAX = 10_000
 
 export function feeBudget(perDayMax: bigint, clock: Pick<Clock, 'now' | 'monotonic'>) {
   const reserved = new LRUCache<string, { readonly fee: bigint; readonly day: number }>({
-    max: RESERVATIONS_MAX,
+    maxSize: RESERVATIONS_MAX,
+    sizeCalculation: () => 1,
   })
   let day = 0
   let begunAtMs = Number.NEGATIVE_INFINITY

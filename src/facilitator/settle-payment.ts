@@ -63,7 +63,7 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
 
   const askedFate = sharedQuestions<Fate>()
   /** Expired payments that the node does not know: they stay so. */
-  const gone = new LRUCache<string, true>({ max: GONE_MAX })
+  const gone = new LRUCache<string, true>({ maxSize: GONE_MAX, sizeCalculation: () => 1 })
 
   async function attempt(settlement: Settlement, asker: Asker | undefined): Promise<Settled> {
     const { txId, feeMicroAlgos, group, dead } = settlement

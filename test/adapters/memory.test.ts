@@ -7,6 +7,7 @@ import { spentByTime } from '../../src/adapters/memory/spend-ledger.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { systemClock } from '../../src/ports/clock.js'
 import { perMinute } from '../../src/ports/counters.js'
+import { heapBytes } from '../support/heap-bytes.js'
 
 const LEASE_MS = 1_000
 
@@ -185,6 +186,13 @@ describe('the rate limit in memory', () => {
     for (let call = 0; call < 5; call++) limit.take('caller', perMinute(2))
     limit.giveBack('caller', 1, perMinute(2))
     expect(limit.take('caller', perMinute(2))).toEqual({ admitted: true })
+  })
+
+  it('takes memory for the callers that there are, and not for as many as there may be', () => {
+    const before = heapBytes()
+    const limits = Array.from({ length: 10 }, () => memoryCounters())
+    expect(heapBytes() - before).toBeLessThan(1_000_000)
+    for (const limit of limits) expect(limit.peek('caller', perMinute(2))).toEqual({ admitted: true })
   })
 })
 

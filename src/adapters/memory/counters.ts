@@ -17,7 +17,8 @@ interface Counter {
 const ADMITTED = { admitted: true } as const
 
 export function memoryCounters({ clock = systemClock, max = 100_000 }: MemoryCountersOptions = {}) {
-  const counters = new LRUCache<string, Counter>({ max })
+  // `max` would take the memory of all entries at once, and 20 ms of each seller's start.
+  const counters = new LRUCache<string, Counter>({ maxSize: max, sizeCalculation: () => 1 })
   const known = (key: string, nowMs: number): Counter | undefined => {
     const counter = counters.get(key)
     return counter && nowMs < counter.endsAtMs ? counter : undefined

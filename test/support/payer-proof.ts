@@ -1,7 +1,8 @@
 /**
- * The proof of a payer, `sign-in-with-x` on Algorand, written by hand from the text of CAIP-122: nothing of ours builds the text,
- * and algosdk signs it.
+ * The proof of a payer, `sign-in-with-x` on Algorand, written by hand from the text of CAIP-122: nothing of ours builds the text or
+ * signs it.
  */
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import algosdk from 'algosdk'
 import { type PaymentHeader, presenting, signedIn } from './seller.js'
 
@@ -36,10 +37,10 @@ export function proving(
   payment: PaymentHeader,
   over: Partial<ProofFields> = {},
 ): ProofHeader {
-  const { addr, sk } = algosdk.mnemonicToSecretKey(mnemonic)
+  const { address, privateKey } = known.get(mnemonic) ?? keyOf(mnemonic)
   const fields: ProofFields = {
     domain: new URL(url).host,
-    address: addr.toString(),
+    address,
     uri: url,
     version: '1',
     chainId: TESTNET_CHAIN,
@@ -49,9 +50,24 @@ export function proving(
     requestId: txIdIn(payment),
     ...over,
   }
-  // algosdk puts "MX" before the bytes.
-  const signature = algosdk.signBytes(Buffer.from(textOf(fields), 'utf8'), sk)
-  return proofHeader({ ...fields, signature: Buffer.from(signature).toString('base64') })
+  // What algosdk's `signBytes` signs, in 0.05 ms instead of 5.
+  const signature = sign(null, Buffer.from(`MX${textOf(fields)}`), privateKey)
+  return proofHeader({ ...fields, signature: signature.toString('base64') })
+}
+
+const known = new Map<string, ReturnType<typeof keyOf>>()
+
+/** PKCS #8 before the seed of an ed25519 key. */
+const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** algosdk's own key of these words takes 5 ms. */
+function keyOf(mnemonic: string) {
+  const seed = algosdk.seedFromMnemonic(mnemonic)
+  const privateKey = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' })
+  const { x } = createPublicKey(privateKey).export({ format: 'jwk' })
+  const key = { address: algosdk.encodeAddress(Buffer.from(x!, 'base64url')), privateKey }
+  known.set(mnemonic, key)
+  return key
 }
 
 export function proofHeader(proof: unknown): ProofHeader {

@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ajvValidator } from '../../src/adapters/validation/ajv.js'
+import { beginCheck } from '../../src/adapters/validation/check-steps.js'
 import { isPlainSequence, linearPattern } from '../../src/adapters/validation/linear-pattern.js'
 import { canonicalJson } from '../../src/domain/json.js'
 import { defineEndpoint, type JSONSchema } from '../../src/index.js'
@@ -14,14 +15,20 @@ const compile = (schema: object) => ajvValidator().compile(schema as JSONSchema,
 /** Longer than any linear check takes on a slow machine; a check that does not end is ended, and fails. */
 const PATIENCE_MS = 20_000
 
-/** The best of some runs: what else runs on this machine only ever adds. */
-function fastest(run: () => unknown, runs = 3): number {
-  const times = Array.from({ length: runs }, () => {
-    const before = performance.now()
-    runInNewContext('run()', { run }, { timeout: PATIENCE_MS })
-    return performance.now() - before
-  })
-  return Math.min(...times)
+/** What else runs on this machine only ever adds: where it took longer than that, it is tried twice again, and the best counts. */
+function expectWithin(limitOfMs: () => number, run: () => unknown): void {
+  let [timeMs, limitMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  for (let tries = 0; tries < 3 && timeMs >= limitMs; tries++) {
+    timeMs = Math.min(timeMs, timeOf(run))
+    limitMs = Math.min(limitMs, limitOfMs())
+  }
+  expect(timeMs).toBeLessThan(limitMs)
+}
+
+function timeOf(run: () => unknown): number {
+  const before = performance.now()
+  runInNewContext('run()', { run }, { timeout: PATIENCE_MS })
+  return performance.now() - before
 }
 
 /**
@@ -32,8 +39,10 @@ function expectLinear(schema: object, inputOf: (bytes: number) => unknown) {
   const check = compile(schema)
   const [small, large] = [BODY_BYTES_MAX / 4, BODY_BYTES_MAX].map(inputOf)
   expect(JSON.stringify(large).length).toBeLessThanOrEqual(BODY_BYTES_MAX)
-  const time = fastest(() => check(small))
-  expect(fastest(() => check(large))).toBeLessThan(10 * time + 300)
+  expectWithin(
+    () => 10 * timeOf(() => check(small)) + 300,
+    () => check(large),
+  )
 }
 
 const object = (a: object, more: object = {}) => ({ type: 'object', properties: { a }, ...more })
@@ -430,13 +439,15 @@ describe('a linear check', () => {
   it.each(Object.entries(endless))('ends in time at %s', (_, [schema, input]) => {
     const check = compile(schema)
     let checked: unknown
-    const time = fastest(() => {
-      checked = check(input)
-    })
+    expectWithin(
+      () => 5_000,
+      () => {
+        checked = check(input)
+      },
+    )
     expect(checked).toEqual({
       invalid: { field: '', message: 'The input has more in it than can be checked in time; send less' },
     })
-    expect(time).toBeLessThan(5_000)
   })
 
   it('ends where patterns would be tested on more text than they can be in time, and says so', () => {
@@ -555,6 +566,7 @@ describe('a pattern', () => {
   it('means the same to both engines', () => {
     fc.assert(
       fc.property(pattern, characters, (source, all) => {
+        beginCheck()
         expect(linearPattern(source).matcher.test(all.join(''))).toBe(
           new RegExp(source, 'u').test(all.join('')),
         )

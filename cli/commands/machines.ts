@@ -112,7 +112,9 @@ function told({ final }: MachinePath, { rows }: Drawn['table']) {
 
 /** Three calls take minutes to explore: what the explorer last found of the moves of charges is read, and not found anew. */
 async function printProofs(chosen: readonly Drawn[], flags: MachinesFlags): Promise<void> {
-  const proofs = chosen.flatMap(drawn => drawn.prove().map(proof => ({ machine: drawn.table.id, ...proof })))
+  const proofs = chosen.flatMap(drawn =>
+    [...drawn.prove()].map(proof => ({ machine: drawn.table.id, ...proof })),
+  )
   if (chosen.includes(named('charge'))) proofs.push(...JSON.parse(await published('explored.json')))
   if (flags.json) print(json(proofs, 'indented'))
   else print(...proofs.flatMap(proof => provedLines(proof.machine, proof)))

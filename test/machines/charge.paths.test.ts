@@ -21,7 +21,7 @@ const charged = (kind: Outcome['charged']) =>
   ways.filter(({ final }) => OUTCOMES[final as ChargeFinal].charged === kind)
 
 describe('every way through the charge machine', () => {
-  const proofs = proveCharge(chargeTable)
+  const proofs = [...proveCharge(chargeTable)]
   afterAll(() => {
     const lines = proofs.map(({ checked, of, says }) => `${String(checked).padStart(4)} ${of}  ${says}`)
     console.log(`charge machine, ${ways.length} ways:\n${lines.join('\n')}`)

@@ -34,7 +34,7 @@ export function machinePage({ machine, table, prove }: Drawn): string {
     '',
     '| checked on | |',
     '|---|---|',
-    ...prove().map(({ checked, of, says }) => `| ${checked} ${of} | ${says} |`),
+    ...[...prove()].map(({ checked, of, says }) => `| ${checked} ${of} | ${says} |`),
     '',
   ].join('\n')
 }

@@ -86,12 +86,27 @@ describe('the name of a payment', () => {
     }
   })
 
+  it('goes where there are a hundred times as many without an answer as answers, the oldest first', async () => {
+    const { hold, charged, asked } = answering(1)
+    for (let at = 0; at <= 101; at++) await charged(hold(`t${at}`, `key-${at}`, `tx-${at}`))
+    expect(await asked(hold('late', 'key-0', 'new'))).toBe('opened')
+    expect(await asked(hold('late', 'key-1', 'newer'))).toBe('notKept')
+  })
+
   it('stays without its answer', async () => {
     const { charged, asked, ofPayment } = answering(1)
     await charged(ofPayment('a', 'tx-1'), undefined, 'one')
     await charged(ofPayment('b', 'tx-2'), undefined, 'two')
     expect(await asked(ofPayment('c', 'tx-1'))).toBe('notKept')
     expect(await asked(ofPayment('c', 'tx-2'))).toBe('two')
+  })
+
+  it('takes no room from a key with an answer that lost its own', async () => {
+    const { hold, charged, asked } = answering(1)
+    await charged(hold('a', 'key-1', 'tx-1'), undefined, 'one')
+    await charged(hold('b', 'key-2', 'tx-2'), forfeit, 'two')
+    expect(await asked(hold('c', 'own', 'tx-2'))).toBe('two')
+    expect(await asked(hold('c', 'key-1', 'tx-1'))).toBe('one')
   })
 
   it('takes no room from a key, nor a key from it: there are as many of each', async () => {

@@ -77,6 +77,19 @@ describe('the leases of the charge store', () => {
     expect(await store.count(counted)).toEqual({ verdict: 'closed', unused: 6 })
   })
 
+  it('are not the life of a balance, which ends with its period', async () => {
+    const { store, advance } = charges(10)
+    const call = { slot: 's', hasUnits: true, leaseMs: LEASE_MS }
+    await store.sell({ slot: 's', units: 10, expiresAtMs: (await store.now!()) + 3_600_000 })
+    for (const at of [1, 2]) {
+      const claim = { name: `k${at}`, bodyHash: 'b' }
+      expect(await store.open({ ...call, token: `t${at}`, claim, take: 10 })).toMatchObject({
+        units: { verdict: 'taken' },
+      })
+      advance(600_000)
+    }
+  })
+
   it('are followed by a minute in which a lapsed call may still record, however long it worked', async () => {
     const { store, hold, open, record, advance, room } = charges(10)
     await open(0)
@@ -103,6 +116,14 @@ describe('the leases of the charge store', () => {
   })
 })
 
+describe('a balance in memory', () => {
+  it('says what is no count of units', async () => {
+    const { store } = charges(10)
+    const sale = { slot: 's', units: -1, expiresAtMs: (await store.now!()) + 1_000 }
+    await expect(store.sell(sale)).rejects.toThrow('units are a whole number from 0; this is -1')
+  })
+})
+
 describe('a claim in memory', () => {
   it('is of its slot: one of the same name in another slot is another, also right after it', async () => {
     const { store, hold, open } = charges(10)
@@ -112,6 +133,16 @@ describe('a claim in memory', () => {
     expect(await store.renew([hold(0), hold(0, other)], LEASE_MS)).toEqual([true, true])
     await store.close({ ...hold(0, other), how: 'release', retentionMs: 0 })
     expect(await store.renew([hold(0), hold(0, other)], LEASE_MS)).toEqual([true, false])
+  })
+})
+
+describe('the time of the charge store', () => {
+  it('is the time of day when it was made, and goes on with the monotonic clock', async () => {
+    let [nowMs, runningMs] = [1_000_000, 5_000]
+    const store = memoryChargeStore({ clock: { now: () => nowMs, monotonic: () => runningMs } })
+    expect(await store.now!()).toBe(1_000_000)
+    ;[nowMs, runningMs] = [9_000_000, 6_000]
+    expect(await store.now!()).toBe(1_001_000)
   })
 })
 
@@ -131,6 +162,20 @@ describe('the room of the charge store', () => {
     const { room } = charges(20)
     expect(await room(0, { payment: undefined })).toBe(20)
     expect(await room(100, { claim: undefined })).toBe(20)
+    const { room: other } = charges(20)
+    expect(await other(0, { claim: undefined })).toBe(20)
+    expect(await other(100, { payment: undefined })).toBe(20)
+  })
+
+  it('is not more for calls that recorded and ended', async () => {
+    const { store, hold, open, record, room } = charges(10)
+    for (let at = 0; at < 5; at++) {
+      await open(at)
+      await record(at)
+      await store.close({ ...hold(at), how: at < 2 ? 'complete' : 'release', retentionMs: 3_600_000 })
+    }
+    expect(await room(100, { payment: undefined })).toBe(10)
+    expect(await room(200, { claim: undefined })).toBe(10)
   })
 
   it('comes back whole from calls that were abandoned, whenever they began', async () => {
@@ -276,5 +321,41 @@ describe('the stores of agents that were given none', () => {
     expect(of('s').charges()).toBe(b.charges())
     stranger.leave()
     expect(of('t').charges()).not.toBe(stranger.charges())
+  })
+
+  it('have its clock and the bound that it was given', async () => {
+    let nowMs = 1_000_000
+    const clock = { ...systemClock, now: () => nowMs, monotonic: () => nowMs }
+    const { charges, subscriptions, credit, tasks } = storesOf('s', clock, 1)
+    const call = (name: string) => ({ slot: 's', token: name, claim: { name, bodyHash: 'b' }, payment: name })
+    const lives = { leaseMs: LEASE_MS, paymentTtlMs: 60_000, claimTtlMs: 60_000 }
+    for (const name of ['first', 'second']) {
+      await charges().open({ ...call(name), leaseMs: LEASE_MS })
+      await charges().record({ ...call(name), ...lives, recorded: { answer: new Uint8Array(1) } })
+      await charges().close({ ...call(name), how: 'complete', retentionMs: 60_000 })
+    }
+    const verdict = async (name: string) =>
+      (await charges().open({ ...call(name), token: 'late', leaseMs: LEASE_MS })).verdict
+    expect([await verdict('first'), await verdict('second')]).toEqual(['notKept', 'replayable'])
+    subscriptions().putIfAbsent('id', { endpoint: 'a', expiresAtMs: nowMs + 60_000 })
+    expect(subscriptions().get('id')).toBeDefined()
+    credit().take('caller', perMinute(1))
+    const task = { content: new Uint8Array(1), owner: 'me', lifeMs: 600_000, ownerMax: 9, max: 9 }
+    for (const name of ['one', 'two', 'three']) {
+      await tasks().put({ ...task, name, lifeMs: name === 'three' ? 60_000 : 600_000 })
+      if (name === 'three') continue
+      await tasks().take({ name, payment: 'P', token: 't', lifeMs: 600_000 })
+      await tasks().end({ name, how: 'completed', payment: 'P', lifeMs: 600_000 })
+    }
+    const known = async () => {
+      const found = await Promise.all(['one', 'two', 'three'].map(name => tasks().get(name)))
+      return found.map(each => each !== undefined)
+    }
+    expect(await known()).toEqual([false, true, true])
+    nowMs += 61_000
+    expect(await known()).toEqual([false, true, false])
+    expect(await verdict('second')).toBe('opened')
+    expect(subscriptions().get('id')).toBeUndefined()
+    expect(credit().take('caller', perMinute(1))).toEqual({ admitted: true })
   })
 })

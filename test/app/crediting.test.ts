@@ -128,6 +128,31 @@ describe('the end of a call', () => {
     expect(given).toEqual(runs.map(count => [CREDITOR, count, TERMS]))
   })
 
+  it('gives nothing to nobody, and what a paid call has earned once: not where another call may have found its payment', () => {
+    const given: unknown[] = []
+    const lapsed = new Set(['LAPSED'])
+    const { world, call } = oneCall({
+      rules: { credit: TERMS },
+      world: {
+        credit: {
+          giveBack: (_: string, count: number) => void given.push(count),
+        } as unknown as ChargeDeps['credit'],
+        leases: { mayHaveLapsed: (token: string) => lapsed.has(token) } as never,
+      },
+    })
+    settleCredit(world, call, 'settled')
+    expect(given).toEqual([])
+    call.holds.creditor = CREDITOR
+    call.holds.owned = { hold: { token: 'LAPSED' } } as never
+    settleCredit(world, call, 'settled')
+    expect(given).toEqual([])
+    settleCredit(world, call, 'failed')
+    expect(given).toEqual([1])
+    call.holds.owned = { hold: { token: 'LIVES' } } as never
+    settleCredit(world, call, 'settled')
+    expect(given).toEqual([1, 2])
+  })
+
   it.each<[string, () => Promise<void>]>([
     ['rejects', () => Promise.reject(new Error('down'))],
     [

@@ -38,7 +38,6 @@ export class ChargeRecords implements Records {
   readonly #reserved = new ReservedUnits()
   readonly #expiry = new Expiry<Claim | Payment | Units>()
   readonly #answers: KeptAnswers
-  #last = { slot: '', name: '', key: '0 ' }
   #claimsAtWork = 0
   #paymentsAtWork = 0
   #settlingBytes = 0
@@ -49,7 +48,7 @@ export class ChargeRecords implements Records {
   }
 
   claim(slot: string, name: string): Claim | undefined {
-    return this.#claims.get(this.#keyOf(slot, name))
+    return this.#claims.get(keyOf(slot, name))
   }
 
   payment(txId: string): Payment | undefined {
@@ -99,7 +98,7 @@ export class ChargeRecords implements Records {
   }
 
   #keepClaim(given: Claim): void {
-    const key = this.#keyOf(given.slot, given.name)
+    const key = keyOf(given.slot, given.name)
     const before = this.#claims.get(key)
     if (before) this.#leaveClaim(before)
     if (given.state === claimTable.initial) {
@@ -115,14 +114,6 @@ export class ChargeRecords implements Records {
     if (!isCompleted(claim)) return
     const old = this.#answers.add(claim)
     if (old) this.#keepClaim({ ...old, state: claimAfter(old, 'evicted') })
-  }
-
-  /** A claim's name is unique within its payer's slot. A transaction id is unique by itself. A move reads and writes one claim. */
-  #keyOf(slot: string, name: string): string {
-    const last = this.#last
-    if (last.name !== name || last.slot !== slot)
-      this.#last = { slot, name, key: `${slot.length} ${slot}${name}` }
-    return this.#last.key
   }
 
   #leaveClaim(claim: Claim): void {
@@ -147,7 +138,6 @@ export class ChargeRecords implements Records {
 
   #keepUnits(units: Units): void {
     const before = this.#units.get(units.slot)
-    if (before === units) return
     if (before) this.#expiry.drop(before)
     if (units.state === subscriptionTable.initial) {
       this.#units.delete(units.slot)
@@ -161,6 +151,11 @@ export class ChargeRecords implements Records {
     this.#expiry.drop(payment)
     if (paymentLists(payment, 'recorded')) this.#paymentsAtWork--
   }
+}
+
+/** A claim's name is unique within its payer's slot. A transaction id is unique by itself. */
+function keyOf(slot: string, name: string): string {
+  return `${slot.length} ${slot}${name}`
 }
 
 /** Only the chain decides what settles: until then its answer must stay. */

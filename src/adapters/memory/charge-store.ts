@@ -39,7 +39,7 @@ export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): Units
   return {
     async open(move) {
       const decision = transition.open(records, move, timeOfMove())
-      if (decision.verdict.verdict === 'opened' && !records.hasRoomFor(decision)) return { verdict: 'full' }
+      if (!records.hasRoomFor(decision)) return { verdict: 'full' }
       return withCopies(records.keep(decision))
     },
     record: async move => records.keep(transition.record(records, move, timeOfMove())),

@@ -91,8 +91,8 @@ export function memorySpendLedger(clock: Pick<Clock, 'monotonic'> = systemClock)
       open.delete(id)
       sum -= known.amount
     },
-    balances({ before, after } = { before: balances, after: balances }) {
-      if (balances === before) balances = after
+    balances(change) {
+      if (change && balances === change.before) balances = change.after
       return balances
     },
     get spentBaseUnits() {

@@ -76,14 +76,17 @@ function opensForBearer(
   if (!payment) return false
   if (claimLists(claim, 'recorded')) return payment.token === claim.token
   // The call that recorded has ended it: it was never in doubt.
-  if (isCompleted(claim) && (claim.kept!.by === undefined || claim.kept!.by === claim.token)) return false
+  if (isCompleted(claim) && claim.kept!.by === claim.token) return false
   return caller !== undefined && caller === claim.caller && claim.kept!.payment?.txId === txId
 }
 
-/** The answer that a spent payment has under its own name. It comes before the claim, whose key another payment may have since. */
+/**
+ * The answer that a spent payment has under its own name, if the call gives one, else under the call's. It comes before the claim,
+ * whose key another payment may have since.
+ */
 function answerOfPayment(records: Records, move: OpenMove, nowMs: number): Claim | undefined {
   const { answerName, claim, isBearer } = move
-  if (isBearer || !claim || answerName === undefined) return undefined
+  if (isBearer || !claim) return undefined
   const filed = findClaim(records, move, nowMs, answerName)
   return filed?.bodyHash === claim.bodyHash && isCompleted(filed) ? filed : undefined
 }

@@ -58,7 +58,7 @@ export function reserve(
 
 /** A balance stays for the calls that reserved before its end, so that nothing that comes late restores it. */
 export function outlasting(units: Units, expiresAtMs: number): Units {
-  return units.expiresAtMs >= expiresAtMs ? units : { ...units, expiresAtMs }
+  return { ...units, expiresAtMs: Math.max(units.expiresAtMs, expiresAtMs) }
 }
 
 /** What was served late is the seller's loss: no more is counted than there is. */

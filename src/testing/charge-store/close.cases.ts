@@ -141,8 +141,8 @@ export function closeCases({ expect, it, fresh }: Cases): void {
     const sent = all.slice()
     const a = await s.opened(s.call('a'))
     await s.record(a, '', { recorded: { answer: sent } })
-    await s.close(a, 'complete')
     sent.fill(0)
+    await s.close(a, 'complete')
     for (const token of ['b', 'c']) {
       const again = await s.open(s.call(token))
       if (again.verdict !== 'replayable') throw new Error(`expected replayable, not ${again.verdict}`)

@@ -55,23 +55,107 @@ export function rareCases(runner: TestRunner, name: string, make: MakeChargeStor
       expect(replayed(await s.open(s.call('b')))).toBe('answer')
     })
 
+    it('an answer that was taken over is nobody’s to change', async s => {
+      await s.orphan('the answer')
+      for (const token of ['successor', 'successor', 'next']) {
+        const opened = await s.open(s.call(token))
+        expect(owed(opened)).toBe('the answer')
+        if (opened.verdict === 'orphaned') opened.recorded.answer.fill(0)
+        await s.advance(s.leaseMs)
+      }
+    })
+
+    it('after a dead payment a call goes on with one that it held already', async s => {
+      await s.orphan()
+      const successor = s.call('successor', { payment: 'q' })
+      await s.open(s.call('successor', { key: null, payment: 'q' }))
+      expect((await s.open(successor)).verdict).toBe('orphaned')
+      expect(await s.resolve(successor, 'dead')).toBe('opened')
+      expect(await s.record(successor)).toBe('recorded')
+    })
+
     it('a balance that is sold again knows what all calls of the one before have reserved', async s => {
-      const store = s.store as UnitsChargeStore
-      const { slot, leaseMs } = s
-      const sell = async () =>
-        store.sell({ slot, units: 10, expiresAtMs: Math.ceil((await store.now!()) + 3 * leaseMs) })
-      const take = (token: string, units: number) =>
-        store.open({ ...s.call(token, { key: token, payment: null }), hasUnits: true, leaseMs, take: units })
+      const { drop, sell, take } = balanceOf(s)
       await sell()
       for (const token of ['a', 'b']) await take(token, 4)
-      await store.drop(slot)
+      await drop()
       await sell()
-      expect(await take('c', 3)).toEqual({
+      expect(await take('c', 3)).toEqual(short(2))
+      await s.advance(s.leaseMs)
+      expect(await take('d', 10)).toEqual(TAKEN)
+    })
+
+    it('a balance is not kept for a call that reserved nothing', async s => {
+      const { call, sell, take } = balanceOf(s)
+      await sell()
+      await s.advance(2.5 * s.leaseMs)
+      await take('a')
+      await s.store.renew([call('a')], s.leaseMs)
+      await s.advance(s.leaseMs / 2)
+      await sell()
+      expect(await take('b', 10)).toEqual(TAKEN)
+    })
+
+    it('what is left of a balance after a call is taken by the next, to the last unit; then even nothing is too much', async s => {
+      const { count, sell, take } = balanceOf(s)
+      await sell()
+      for (const [token, units, unused, left] of [
+        ['a', 0, 10, 10],
+        ['b', 4, 10, 6],
+        ['c', 6, 6, 0],
+      ] as const) {
+        expect(await take(token, units)).toEqual({ verdict: 'opened', units: { verdict: 'taken', unused } })
+        expect(await count(token, units)).toEqual({ verdict: 'closed', unused: left })
+      }
+      expect(await take('d', 0)).toEqual({
         verdict: 'opened',
-        units: { verdict: 'short', unused: 10, free: 2 },
+        units: { verdict: 'short', unused: 0, free: 0 },
       })
-      await s.advance(leaseMs)
-      expect(await take('d', 10)).toEqual({ verdict: 'opened', units: { verdict: 'taken', unused: 10 } })
+    })
+
+    it('a charge that comes after the last unit is counted as nothing', async s => {
+      const { count, sell, take } = balanceOf(s)
+      await sell()
+      await take('late', 8)
+      await s.advance(s.leaseMs)
+      await take('quick', 10)
+      for (const token of ['quick', 'late'])
+        expect(await count(token, 10)).toEqual({ verdict: 'closed', unused: 0 })
+    })
+
+    it('what a stopped call had reserved is not free twice for the call that takes its key', async s => {
+      const { sell, take } = balanceOf(s)
+      await sell()
+      await take('a', 4)
+      await s.advance(s.leaseMs)
+      expect(await take('b', 11, 'a')).toEqual(short(10))
+    })
+
+    it('a completion without a charge counts nothing of a balance, and gives all back', async s => {
+      const { call, sell, take } = balanceOf(s)
+      await sell()
+      await take('a', 7)
+      expect(await s.close(call('a'), 'complete', 'answer')).toBe('closed')
+      expect(await take('b', 10)).toEqual(TAKEN)
     })
   })
+}
+
+const TAKEN = { verdict: 'opened', units: { verdict: 'taken', unused: 10 } }
+const short = (free: number) => ({ verdict: 'opened', units: { verdict: 'short', unused: 10, free } })
+
+/** Ten units, for three leases. */
+function balanceOf({ call: callOf, leaseMs, slot, store: given }: Scene) {
+  const store = given as UnitsChargeStore
+  const call = (token: string, key = token) => ({ ...callOf(token, { key, payment: null }), hasUnits: true })
+  return {
+    call,
+    drop: () => store.drop(slot),
+    sell: async () =>
+      store.sell({ slot, units: 10, expiresAtMs: Math.ceil((await store.now!()) + 3 * leaseMs) }),
+    take: (token: string, take?: number, key?: string) =>
+      store.open({ ...call(token, key), leaseMs, ...(take !== undefined && { take }) }),
+    count: (token: string, charge: number) =>
+      store.count({ ...call(token), how: 'complete', charge, answer: bytes('answer'), retentionMs: leaseMs }),
+  }
 }

@@ -1,10 +1,17 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { nodeClient, responseBody, uint64In } from '../../src/adapters/algorand/node-response-reader.js'
+import {
+  bigintIn,
+  nodeClient,
+  responseBody,
+  textIn,
+  uint64In,
+} from '../../src/adapters/algorand/node-response-reader.js'
 import { fetchExchange } from '../../src/adapters/outbound/fetch-exchange.js'
 import { undiciExchange } from '../../src/adapters/outbound/undici-exchange.js'
 import { systemClock } from '../../src/ports/clock.js'
+import type { ExchangeReply, MakeExchange } from '../../src/ports/exchange.js'
 import { type FakeNode, fakeNode } from '../support/fake-node.js'
 
 const PARAMS = { 'last-round': 7, 'min-fee': 1000, fee: 0, 'genesis-hash': 'hash', 'genesis-id': 'x' }
@@ -38,9 +45,29 @@ describe('integers of a node', () => {
     expect(responseBody(200, '{"note":"1234567890123456789 \\"1234567890123456789"}')).toEqual({
       note: '1234567890123456789 "1234567890123456789',
     })
-    expect(() => uint64In(responseBody(200, '{"amount":18446744073709551616}')!, 'amount')).toThrow(
-      'whole number',
-    )
+  })
+
+  it.each([
+    '18446744073709551616',
+    '1e16',
+    '"-1234567890123456"',
+    '"1234567890123456.5"',
+    '"1234567890123456 and more"',
+    '"twelve"',
+    '-1',
+    '0.5',
+    'true',
+    'null',
+  ])('are no other numbers, and no text: %s', amount => {
+    const body = responseBody(200, `{"amount":${amount}}`)!
+    for (const read of [uint64In, bigintIn])
+      expect(() => read(body, 'amount')).toThrow(
+        'The Algorand node gave no usable answer: amount is no whole number',
+      )
+  })
+
+  it('of 64 bits may stand before a text that never ends', () => {
+    expect(() => responseBody(200, `[1234567890123456,"${'\\"'.repeat(200_000)}`)).toThrow(SyntaxError)
   })
 })
 
@@ -65,7 +92,7 @@ describe.each(Object.entries(EXCHANGES))('over %s', (_, exchange) => {
         genesisId: 'x',
       })
       expect(node.requests).toEqual(['/algod/v2/transactions/params'])
-      expect(node.headers[0]!['x-algo-api-token']).toBe('secret')
+      expect(node.headers[0]).toMatchObject({ accept: 'application/json', 'x-algo-api-token': 'secret' })
     })
 
     it('that does not know a transaction or a holding says so', async () => {
@@ -154,6 +181,29 @@ describe.each(Object.entries(EXCHANGES))('over %s', (_, exchange) => {
       await expect(posted(answer, 60)).rejects.toMatchObject({ code: 'node_unavailable' })
     })
   })
+})
+
+it('what was no usable answer is said', async () => {
+  expect(() => responseBody(500, '{}')).toThrow('gave no usable answer: status 500')
+  expect(() => responseBody(200, '[]')).toThrow('the answer is no JSON object')
+  expect(() => textIn({ id: 7 }, 'id')).toThrow('id is no text')
+  let reply: ExchangeReply = { failed: 'it hung up' }
+  let destroyed = 0
+  const exchange: MakeExchange = () => ({
+    open: async () => {},
+    send: async () => reply,
+    close: async () => {},
+    destroy: async () => void destroyed++,
+  })
+  const client = nodeClient({ url: 'http://node', exchange })
+  await expect(client.get('/')).rejects.toThrow('gave no usable answer: it hung up')
+  reply = { status: 404, text: '' }
+  expect(await client.find('/')).toBeUndefined()
+  await expect(client.get('/')).rejects.toThrow('status 404')
+  reply = { status: 400, text: '{"message":7}' }
+  await expect(client.ask('/')).rejects.toThrow('status 400')
+  await client.close()
+  expect(destroyed).toBe(1)
 })
 
 it('what a client loads with its first question takes no time of the node’s', async () => {

@@ -99,6 +99,19 @@ describe('absent is a proof', () => {
       index(false, 9_999n),
       'unknown',
     ],
+    ['all blocks answered, an indexer lags', {}, index(false, 90n), 'absent'],
+    [
+      'one block errs, an indexer is a thousand rounds ahead',
+      { blockTxIds: down },
+      index(false, 1_111n),
+      'absent',
+    ],
+    [
+      'one block errs, an indexer is ahead by one more',
+      { blockTxIds: down },
+      index(false, 1_112n),
+      'unknown',
+    ],
     ['the node is on another network', { suggestedParams: otherNetwork }, undefined, 'unknown'],
     ['the node does not say on which network it is', { suggestedParams: down }, undefined, 'unknown'],
   ])('%s', async (_, changes, indexer, landing) => {
@@ -115,6 +128,68 @@ describe('absent is a proof', () => {
     const algod = node({ lastRound: async () => 1_150n, blockTxIds: down })
     const chain = algorandChain({ network: TESTNET, algod, indexer })
     expect(await chain.lookup(TX, { firstValid: 100n, lastValid: 1_100n })).toBe(landing)
+  })
+
+  it.each([
+    [127n, 'absent', 128],
+    [128n, 'unknown', 0],
+  ])(
+    'in blocks takes one request a round, so %s rounds and one are read or not',
+    async (rounds, landing, reads) => {
+      let read = 0
+      const blockTxIds = async () => {
+        read++
+        return []
+      }
+      const chain = algorandChain({
+        network: TESTNET,
+        algod: node({ lastRound: async () => 900n, blockTxIds }),
+      })
+      expect(await chain.lookup(TX, { firstValid: 100n, lastValid: 100n + rounds })).toBe(landing)
+      expect(read).toBe(reads)
+    },
+  )
+
+  it('is of one payment and one window: another one is searched for by itself', async () => {
+    const other = 'U'.repeat(52)
+    const blockTxIds = async (round: bigint) => (round === 105n ? [other] : round === 120n ? [TX] : [])
+    const algod = node({ lastRound: async () => 200n, blockTxIds })
+    const chain = algorandChain({ network: TESTNET, algod })
+    const asked: readonly [string, bigint, bigint, string][] = [
+      [TX, 100n, 110n, 'absent'],
+      [other, 100n, 110n, 'found'],
+      [TX, 100n, 130n, 'found'],
+      [TX, 90n, 110n, 'absent'],
+      [TX, 121n, 130n, 'absent'],
+    ]
+    for (const [txId, firstValid, lastValid, landing] of asked)
+      expect(await chain.lookup(txId, { firstValid, lastValid })).toBe(landing)
+  })
+
+  it('is not needed for what a block has: the node may fall silent after it', async () => {
+    let asked = 0
+    const { suggestedParams } = node()
+    const algod = node({
+      suggestedParams: () => (++asked === 1 ? suggestedParams() : down()),
+      blockTxIds: async () => [TX],
+    })
+    expect(await algorandChain({ network: TESTNET, algod }).lookup(TX, WINDOW)).toBe('found')
+  })
+
+  it('is known of the last thousand payments', async () => {
+    let read = 0
+    const blockTxIds = async () => {
+      read++
+      return []
+    }
+    const chain = algorandChain({ network: TESTNET, algod: node({ blockTxIds }) })
+    const readFor = async (at: number) => {
+      read = 0
+      expect(await chain.lookup(`T${at}`, { firstValid: 100n, lastValid: 101n })).toBe('absent')
+      return read
+    }
+    for (let at = 0; at <= 1_000; at++) expect(await readFor(at)).toBe(2)
+    expect([await readFor(1), await readFor(1_000), await readFor(0)]).toEqual([0, 0, 2])
   })
 
   it('is made once, for all who ask at once and later; what proves nothing is read again', async () => {
@@ -157,6 +232,45 @@ describe('absent is a proof', () => {
   })
 })
 
+describe('whether a payment has landed', () => {
+  it('is asked once for all who ask now, and again later', async () => {
+    let asked = 0
+    let landed: (round: bigint | undefined) => void = () => {}
+    const confirmedRound = () => {
+      asked++
+      return new Promise<bigint | undefined>(resolve => (landed = resolve))
+    }
+    const chain = algorandChain({ network: TESTNET, algod: node({ confirmedRound }) })
+    for (const [round, answer] of [
+      [undefined, false],
+      [105n, true],
+    ] as const) {
+      asked = 0
+      const both = Promise.all([chain.hasLanded(TX), chain.hasLanded(TX)])
+      await settled()
+      landed(round)
+      expect(await both).toEqual([answer, answer])
+      expect(asked).toBe(1)
+    }
+  })
+
+  it('is not known where the node fails, or where no node of ours answers: that one is not asked', async () => {
+    let asked = 0
+    const landedOn = (changes: Partial<Algod>) => {
+      const confirmedRound = async () => {
+        asked++
+        return 105n
+      }
+      return algorandChain({ network: TESTNET, algod: node({ confirmedRound, ...changes }) }).hasLanded(TX)
+    }
+    expect(await landedOn({ suggestedParams: otherNetwork })).toBeUndefined()
+    expect(await landedOn({ suggestedParams: down })).toBeUndefined()
+    expect(asked).toBe(0)
+    expect(await landedOn({ confirmedRound: down })).toBeUndefined()
+    expect(await landedOn({})).toBe(true)
+  })
+})
+
 describe('the current round', () => {
   /** A chain whose node and clock the test moves. */
   function moving(first: () => Promise<bigint>) {
@@ -187,6 +301,22 @@ describe('the current round', () => {
     expect(await round()).toBe(1_002n)
   })
 
+  it('is asked for again after three seconds, whenever the first question was', async () => {
+    const { world, round } = moving(async () => 1_000n)
+    world.nowMs = 70_000
+    await round()
+    for (const [nowMs, asked] of [
+      [72_999, 1],
+      [73_000, 2],
+      [75_999, 2],
+    ] as const) {
+      world.nowMs = nowMs
+      await round()
+      await settled()
+      expect(world.asked).toBe(asked)
+    }
+  })
+
   it('is given up when the node has not answered for long', async () => {
     const { world, round } = moving(async () => 1_000n)
     await round()
@@ -205,7 +335,7 @@ describe('the current round', () => {
     expect(await round()).toBeUndefined()
     for (world.nowMs = 0; world.nowMs < 4_999; world.nowMs += 500) expect(await round()).toBeUndefined()
     expect(world.asked).toBe(1)
-    world.nowMs = 5_001
+    world.nowMs = 5_000
     let answer: (round: bigint) => void = () => {}
     world.answer = () => new Promise(resolve => (answer = resolve))
     // Nobody waits for it a second time, even though it is being asked.
@@ -298,6 +428,41 @@ describe('a node of another network', () => {
     world.down = true
     await chain.lookup(TX, WINDOW)
     expect(chain.status()).toBe('wrongNetwork')
+  })
+
+  it('is told by its name, at once and where another one takes its place', async () => {
+    vi.useFakeTimers()
+    try {
+      const { world, told, chainOf } = replaceable()
+      world.hash = MAINNET.genesisHash
+      const chain = chainOf(1_000)
+      await vi.advanceTimersByTimeAsync(0)
+      await expect(chain.lookup(TX, WINDOW)).resolves.toBe('unknown')
+      world.hash = 'another'
+      await vi.advanceTimersByTimeAsync(1_000)
+      expect(told).toEqual([
+        ['wrongNetwork', MAINNET.genesisHash],
+        ['wrongNetwork', 'another'],
+      ])
+      chain.close()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('is not looked for again after the end, which may come while it is asked, or without a watch', async () => {
+    vi.useFakeTimers()
+    try {
+      const { world, told, chainOf } = replaceable()
+      chainOf().close()
+      const chain = chainOf(1_000)
+      world.hash = MAINNET.genesisHash
+      chain.close()
+      await vi.advanceTimersByTimeAsync(3_000)
+      expect([vi.getTimerCount(), told]).toEqual([0, []])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('is noticed without a call, and each change is told once', async () => {

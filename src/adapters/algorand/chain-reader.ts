@@ -64,12 +64,11 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
   }
 
   /** The quick check. `false` means only "not yet", so the lookup goes on after an error. */
-  async function landedRecently(txId: string): Promise<boolean | undefined> {
-    try {
-      return (await algod.confirmedRound(txId)) !== undefined
-    } catch {
-      return undefined
-    }
+  function landedRecently(txId: string): Promise<boolean | undefined> {
+    return algod.confirmedRound(txId).then(
+      round => round !== undefined,
+      () => undefined,
+    )
   }
 
   async function round(): Promise<bigint | undefined> {

@@ -127,7 +127,7 @@ export function uint64In(body: Record<string, unknown>, key: string): bigint {
 /** For numbers that stay far below 2^53, such as rounds. */
 export function bigintIn(body: Record<string, unknown>, key: string): bigint {
   const value = body[key]
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return BigInt(value)
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return BigInt(value as number)
   throw unavailable(`${key} is no whole number`)
 }
 

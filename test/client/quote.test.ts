@@ -3,13 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { estimateOf } from '../../src/app/client/call-paid.js'
 import type { HttpReply } from '../../src/app/client/http-reply.js'
 import {
+  agentAt,
+  balanceOffer,
   challengeOf,
   foreignOrigin,
   isQuote,
+  keepsKeys,
   payableEntry,
   selectRequirements,
   unfitRequest,
 } from '../../src/app/client/read-quote.js'
+import { BALANCE_EXTENSION } from '../../src/domain/balance-terms.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import type { PaymentRequired } from '../../src/domain/x402.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
@@ -135,6 +139,63 @@ describe('a quote', () => {
         message: `${message}; nothing was paid`,
       }),
     )
+  })
+})
+
+describe('the balance of a quote', () => {
+  const url = new URL('https://seller.example/agent/calls/a')
+  const SOLD_AT = 'https://seller.example/agent/balance'
+  const offered = (info: object, accepts: readonly unknown[] = [entry()]) =>
+    balanceOffer(url, challenge(accepts, { extensions: { [BALANCE_EXTENSION]: { info } } }), TESTNET)
+
+  it('pays for the call what the call costs by itself, where nothing else is said', () => {
+    for (const only of [undefined, false, 'true'])
+      expect(offered({ endpoint: SOLD_AT, only, price: '300' })).toEqual({
+        agent: SOLD_AT,
+        accepted: entry(),
+      })
+    expect(agentAt(SOLD_AT)).toBe('https://seller.example/agent')
+  })
+
+  it('that alone pays for the call takes the price that is said of the call, not that of the balance', () => {
+    expect(offered({ endpoint: SOLD_AT, only: true, price: '300' })).toEqual({
+      agent: SOLD_AT,
+      accepted: entry({ amount: '300' }),
+      only: 10_000n,
+    })
+    for (const price of [undefined, '0.3', '-1'])
+      expect(() => offered({ endpoint: SOLD_AT, only: true, price })).toThrow(
+        expect.objectContaining({
+          code: 'unreadable_quote',
+          status: 402,
+          message:
+            'The quote of https://seller.example does not say what the call costs on a balance; nothing was paid',
+        }),
+      )
+  })
+
+  it.each([
+    5,
+    'no address',
+    'https://other.example/agent/balance',
+    'https://seller.example/another/balance',
+    'https://seller.example/agent/calls/a/balance',
+  ])('is none where another agent may sell it: at %s', endpoint => {
+    expect(offered({ endpoint, only: true, price: '300' })).toBeUndefined()
+  })
+
+  it('is none where nothing is payable, or nothing is quoted', () => {
+    expect(offered({ endpoint: SOLD_AT }, [])).toBeUndefined()
+    expect(balanceOffer(url, undefined, TESTNET)).toBeUndefined()
+  })
+})
+
+describe('a seller keeps answers by their keys', () => {
+  it('where its quote says so', () => {
+    const says = (extensions: unknown) => keepsKeys(challenge([entry()], { extensions }))
+    expect(says({ 'payment-identifier': {} })).toBe(true)
+    for (const extensions of [undefined, {}, 'payment-identifier', { 'payment-identifier': true }])
+      expect(says(extensions)).toBe(false)
   })
 })
 

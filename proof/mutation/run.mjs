@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { nameOf } from './say-survivors.mjs'
 import { SCOPES } from './scopes.mjs'
 
 const asked = process.argv.slice(2).filter(word => !word.startsWith('-'))
@@ -50,16 +51,6 @@ function report(scope) {
     }
   }
   return { counts, survivors }
-}
-
-/** The file, the code and what becomes of it, in one line. Without numbers of lines, which every edit moves. */
-function nameOf(file, source, replacement, { start, end }) {
-  const lines = source.split('\n').slice(start.line - 1, end.line)
-  lines[lines.length - 1] = lines.at(-1).slice(0, end.column - 1)
-  const before = lines[0].slice(0, start.column - 1).trimStart()
-  lines[0] = lines[0].slice(start.column - 1)
-  const short = text => text.replace(/\s+/g, ' ').slice(0, 80)
-  return `${file.split('/').pop()}: ${before.slice(-40)}[${short(lines.join('\n'))} -> ${short(replacement ?? '')}]`
 }
 
 function fail(why) {

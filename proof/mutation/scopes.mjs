@@ -10,7 +10,10 @@ export const SCOPES = {
       'src/adapters/memory/counters.ts',
       'src/adapters/memory/subscriptions.ts',
     ],
-    tests: ['test/contracts/memory.test.ts', 'test/adapters/{memory,memory-answers,kept-answers}.test.ts'],
+    tests: [
+      'test/contracts/memory.test.ts',
+      'test/adapters/{memory,memory-answers,memory-handed-over,kept-answers}.test.ts',
+    ],
   },
   verdicts: {
     mutate: ['src/adapters/facilitator/verdict-of-response.ts'],
@@ -78,7 +81,7 @@ export const SCOPES = {
     mutate: ['src/app/charge/effects/{credit,deliver}.ts', 'src/app/charge/make-handler-context.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{crediting,cutting,delivering}.test.ts'],
+    tests: ['test/app/{crediting,cutting,delivering,make-handler-context,stream-ends}.test.ts'],
   },
   endings: {
     mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,windows}.ts'],

@@ -47,6 +47,10 @@ describe('integers of a node', () => {
     })
   })
 
+  it('may be the largest of 64 bits', () => {
+    expect(uint64In(responseBody(200, '{"amount":18446744073709551615}')!, 'amount')).toBe(2n ** 64n - 1n)
+  })
+
   it.each([
     '18446744073709551616',
     '1e16',

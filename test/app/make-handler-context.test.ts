@@ -2,7 +2,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, it } from 'vitest'
 import { deliver, serve } from '../../src/app/charge/effects/deliver.js'
-import { Cancellation, contextOf, madeOf } from '../../src/app/charge/handler-context.js'
+import { Cancellation, contextOf, madeOf } from '../../src/app/charge/make-handler-context.js'
 import { type Given, oneCall } from '../support/one-call.js'
 
 const requirements = { amount: '10000', asset: '31566704' } as never

@@ -2,8 +2,9 @@
  * Holds what a route of an app answers: nothing is sent until the gate has answered. Koa keeps an answer in its context; Express and
  * Fastify write to Node's response, which is held.
  */
+import { EventEmitter } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { PassThrough, pipeline, type Readable, Writable } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import type { Koa } from './koa-request.js'
 import { forgetShape, http2StreamOf } from './node-body.js'
 import { isStream, type Reply } from './reply.js'
@@ -13,9 +14,10 @@ import {
   framed,
   handToKoa,
   isUntouched,
+  type OwnFunctions,
   pairsIn,
   type ReplyTarget,
-  readableOf,
+  sendPieces,
   setHeaders,
   takeHeaders,
 } from './write-reply.js'
@@ -38,17 +40,22 @@ const FAILED_LATE =
 
 const HELD = Symbol('held')
 type Route = ServerResponse & { readonly [HELD]: HeldResponse }
-type Own = Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'flushHeaders'>
 
-const dropped = function (this: Route) {
-  return this
-}
-const LATE = { setHeader: dropped, removeHeader: dropped, appendHeader: dropped }
+/** Node would throw. Behind another gate nothing is sent yet. */
+const LATE = Object.fromEntries(
+  ['setHeader', 'removeHeader', 'appendHeader'].map(name => [
+    name,
+    function (this: Route, ...given: unknown[]) {
+      const node = Object.getPrototypeOf(this)
+      return Reflect.get(node, 'headersSent', this) ? this : Reflect.apply(node[name], this, given)
+    },
+  ]),
+)
 
 /** A response of Node: what its route writes is held, and what the gate answers is sent. */
 export class HeldResponse implements ReplyTarget {
   /** The functions of Node, or of middleware around the gate. */
-  readonly #own: Own
+  readonly #own: OwnFunctions
   readonly #isUntouched: boolean
   /** The headers that stood when the route began. */
   #before: OutgoingHttpHeaders | undefined
@@ -70,8 +77,8 @@ export class HeldResponse implements ReplyTarget {
     readonly isStream: boolean,
   ) {
     forgetShape(res)
-    const { writeHead, write, end, flushHeaders } = res
-    this.#own = { writeHead, write, end, flushHeaders }
+    const { writeHead, write, end, flushHeaders, on } = res
+    this.#own = { writeHead, write, end, flushHeaders, on }
     this.#isUntouched = isUntouched(res)
   }
 
@@ -83,6 +90,8 @@ export class HeldResponse implements ReplyTarget {
     this.#before = res.getHeaders()
     this.#bytesBefore = this.#bytesWritten
     Object.assign(res, HeldResponse.writers, { [HELD]: this })
+    // Middleware that compresses keeps who waits for `drain` until it has a head.
+    if (Object.hasOwn(res, 'on')) res.on = EventEmitter.prototype.on as typeof res.on
     Object.defineProperty(res, 'headersSent', HeldResponse.headersSent)
     return new Promise((resolve, reject) => {
       this.#answer = resolve
@@ -96,6 +105,12 @@ export class HeldResponse implements ReplyTarget {
     if (held) held.#thrown = cause ?? new Error('a route failed')
   }
 
+  /** A route may throw after its whole answer, too: frameworks close the connection then. */
+  unlessThrown(answer: HeldAnswer): HeldAnswer {
+    if (this.#thrown !== undefined && this.#stream === undefined && answer.status < 400) throw this.#thrown
+    return answer
+  }
+
   isSent(): boolean {
     return Reflect.get(Object.getPrototypeOf(this.res), 'headersSent', this.res)
   }
@@ -103,7 +118,7 @@ export class HeldResponse implements ReplyTarget {
   /** Sends the gate's own answer, whatever the route has written. */
   send({ status, headers, body }: Reply): void {
     const { res } = this
-    const { writeHead, write, end, flushHeaders } = this.#own
+    const { writeHead, end } = this.#own
     // A route that is at work may have set some.
     if (this.#before && this.#status === 0) takeHeaders(res, this.#before)
     const all = isStream(body) ? headers : framed(status, headers, body)
@@ -122,18 +137,7 @@ export class HeldResponse implements ReplyTarget {
       if (this.#before) Object.assign(res, HeldResponse.writers)
       return
     }
-    // The first chunk may be late, and the receipt is in the head.
-    flushHeaders.call(res)
-    const sent = new Writable({
-      write: (chunk, encoding, done) => write.call(res, chunk, encoding, done),
-      final: done => end.call(res, undefined, 'utf8', done),
-      destroy(cause, done) {
-        res.destroy()
-        done(cause)
-      },
-    })
-    res.once('close', () => sent.destroy())
-    pipeline(readableOf(body), sent, () => {})
+    sendPieces(res, this.#own, body)
   }
 
   /** The body comes in pieces; its head is the one that stands at the first of them. */
@@ -188,12 +192,13 @@ export class HeldResponse implements ReplyTarget {
       const held = this[HELD]
       const whenSent = given.find(each => typeof each === 'function') as (() => void) | undefined
       if (whenSent !== undefined) this.once('finish', whenSent)
-      const [chunk, coding] = given.filter(each => each !== whenSent && each !== null)
-      const encoding = coding as BufferEncoding
+      const [chunk, encoding] = given.map(each => (each === whenSent ? undefined : each)) as [unknown, 'utf8']
       const hasFailed = (this.statusCode >= 400 || held.#thrown !== undefined) && held.#status < 400
       if (held.#stream !== undefined && hasFailed) held.#stream.destroy(new NotHeld(FAILED_LATE))
       else if (held.#stream !== undefined) held.#stream.end(chunk, encoding)
-      else held.#finish(ownOf((chunk ?? '') as string | Uint8Array, encoding))
+      else if (typeof chunk === 'string' && /^utf-?8$/i.test(encoding ?? 'utf8')) held.#finish(chunk)
+      // A copy: the app may use its buffer again.
+      else held.#finish(Buffer.from((chunk ?? '') as string, encoding))
       return this
     },
   }
@@ -204,12 +209,6 @@ export class HeldResponse implements ReplyTarget {
     },
     configurable: true,
   }
-}
-
-/** A copy of bytes: the app may use its buffer again. */
-function ownOf(chunk: string | Uint8Array, encoding: BufferEncoding = 'utf8'): string | Uint8Array {
-  const isText = typeof chunk === 'string' && /^utf-?8$/i.test(encoding)
-  return isText ? chunk : Buffer.from(chunk as string, encoding)
 }
 
 /** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */

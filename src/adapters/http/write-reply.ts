@@ -1,7 +1,8 @@
 /** Writes a reply: in one write where this app is alone, and through Koa's context where other middleware may look at it. */
+import { EventEmitter } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { addAbortSignal, pipeline, Readable } from 'node:stream'
+import { addAbortSignal, pipeline, Readable, Writable } from 'node:stream'
 import { bufferOf } from '../../domain/bytes.js'
 import { bytesIn } from '../../domain/handler-answer.js'
 import type { Logger } from '../../ports/logger.js'
@@ -149,7 +150,34 @@ export function bodyIn({ body }: Koa.Context): string | Uint8Array | Readable {
   return isAsItIs ? web : JSON.stringify(web)
 }
 
-export function readableOf({ chunks, cut }: StreamedBody): Readable {
+export type OwnFunctions = Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'flushHeaders' | 'on'>
+
+/** Sends a stream by the functions of middleware around, which may call no callbacks, and may compress by a stream of its own. */
+export function sendPieces(res: ServerResponse, own: OwnFunctions, body: StreamedBody): void {
+  // The first chunk may be late, and the receipt is in the head.
+  own.flushHeaders.call(res)
+  let go: (() => void) | undefined
+  for (const on of [own.on, EventEmitter.prototype.on])
+    on.call(res, 'drain', () => res.writableNeedDrain || go?.())
+  const sent = new Writable({
+    write(chunk, encoding, done) {
+      go = () => {
+        go = undefined
+        done()
+      }
+      if (own.write.call(res, chunk, encoding)) go()
+    },
+    final: done => void own.end.call(res.once('finish', done), undefined, 'utf8'),
+    destroy(cause, done) {
+      res.destroy()
+      done(cause)
+    },
+  })
+  res.once('close', () => sent.destroy())
+  pipeline(readableOf(body), sent, () => {})
+}
+
+function readableOf({ chunks, cut }: StreamedBody): Readable {
   const readable = chunks instanceof Readable ? chunks : Readable.from(chunks, { objectMode: false })
   return cut === undefined ? readable : addAbortSignal(cut, readable)
 }

@@ -86,10 +86,7 @@ function givenTo(response: Response): Answer | undefined {
 }
 
 function pairsOf(head: object): [name: string, value: string][] {
-  return Object.entries(head).map(([name, value]) => {
-    validateHeaderName(name)
-    return [name.toLowerCase(), String(value)]
-  })
+  return Object.entries(head).map(([name, value]) => [name.toLowerCase(), String(value)])
 }
 
 /**
@@ -113,6 +110,7 @@ export function renderHead(pairs: Iterable<readonly [name: string, value: string
   let bytes = 0
   for (const [name, value] of pairs) {
     if (NOT_THEIRS.test(name)) continue
+    validateHeaderName(name)
     validateHeaderValue(name, value)
     bytes += name.length + value.length + HEADER_FRAMING_BYTES
     if (name === 'set-cookie') cookies.push(value)

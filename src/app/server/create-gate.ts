@@ -92,7 +92,7 @@ export function gateOver(
           req.svc = svc
           const answer = response.begin()
           next()
-          return answer.then(each => held(each, sellRedirects))
+          return answer.then(each => held(response.unlessThrown(each), sellRedirects))
         }
         const request = new NodeRequest(req, res, { handler, stream, target, holder })
         parts.host.answerNode(response, routeOf(request, seen), request).catch(next)

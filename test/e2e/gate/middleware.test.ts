@@ -1,0 +1,109 @@
+/** Middleware of Express around a gate, or another gate, which replaces what writes: what is charged arrives whole. */
+import { Readable } from 'node:stream'
+import { createGzip, type Gzip } from 'node:zlib'
+import express from 'express'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createGate } from '../../../src/index.js'
+import { type Sandbox, startSandbox } from '../../../src/sandbox.js'
+import { closing } from '../../support/closing.js'
+import { listen } from '../../support/listen.js'
+import { pay } from '../../support/seller.js'
+
+let sandbox: Sandbox
+beforeAll(async () => {
+  sandbox = await startSandbox()
+})
+afterAll(() => sandbox.close())
+
+const TERMS = { price: '$0.01', path: '/x', methods: 'GET' } as const
+let gates = 0
+
+function gateOf() {
+  const { facilitatorUrl, algodUrl, seller } = sandbox
+  const about = { name: 'Gated', handle: `around-${gates++}`, description: 'Has routes.' }
+  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  const options = { facilitatorUrl, algodUrl, shutdownTimeoutMs: 100, logger }
+  const gate = createGate({ ...about, network: 'testnet', payTo: seller.address }, options)
+  closing({ close: () => gate.shutdown() })
+  return gate
+}
+
+async function sold(app: express.Express) {
+  const before = sandbox.balance(sandbox.seller.address).usdc!
+  const paid = await pay({ sandbox } as never, `${await listen(app)}/x`, { method: 'GET' })
+  const body = await paid.text()
+  return { paid, body, cost: sandbox.balance(sandbox.seller.address).usdc! - before }
+}
+
+/** As the package `compression` does: it calls no callbacks, and keeps who waits for `drain` until there is a head. */
+const compressing: express.RequestHandler = (_, res, next) => {
+  const { writeHead, write, end, on } = res
+  let zipped: Gzip | undefined
+  const kept: (() => void)[] = []
+  Object.assign(res, {
+    writeHead(status: number) {
+      res.removeHeader('content-length')
+      res.setHeader('content-encoding', 'gzip')
+      zipped = createGzip()
+      for (const listener of kept) zipped.on('drain', listener)
+      zipped.on('data', chunk => write.call(res, chunk, 'utf8') || zipped!.pause())
+      on.call(res, 'drain', () => zipped!.resume())
+      zipped.on('end', () => end.call(res, undefined, 'utf8'))
+      return Reflect.apply(writeHead, res, [status])
+    },
+    write(chunk: Buffer) {
+      if (!res.headersSent) res.writeHead(res.statusCode)
+      return zipped!.write(chunk)
+    },
+    end(chunk?: Buffer) {
+      if (!res.headersSent) res.writeHead(res.statusCode)
+      return chunk ? zipped!.end(chunk) : zipped!.end()
+    },
+    on(name: string, listener: () => void) {
+      if (name !== 'drain') return on.call(res, name, listener)
+      return zipped ? zipped.on(name, listener) : kept.push(listener)
+    },
+  })
+  next()
+}
+
+const LARGE = Array.from({ length: 20 }, (_, at) => String(at % 10).repeat(50_000))
+it.each([
+  ['held, in pieces', false, 'around'],
+  ['streamed', true, 'around'],
+  ['held, in pieces', false, 'behind'],
+  ['streamed', true, 'behind'],
+] as const)('what is %s (%s) arrives whole, with what compresses %s the gate', async (_, stream, where) => {
+  const gate = gateOf().express({ ...TERMS, stream })
+  const app = express()
+  for (const each of where === 'around' ? [compressing, gate] : [gate, compressing]) app.get('/x', each)
+  app.get('/x', (_, res) => void Readable.from(LARGE).pipe(res))
+  const { paid, body, cost } = await sold(app)
+  expect([paid.status, paid.headers.get('content-encoding'), cost]).toEqual([200, 'gzip', 10_000n])
+  expect(paid.headers.has('payment-response')).toBe(true)
+  expect(body).toBe(LARGE.join(''))
+})
+
+it('a gate whose route another gate refuses answers in words, and charges nothing', async () => {
+  const app = express()
+  app.use((_, res, next) => {
+    res.set('x-app', '1')
+    next()
+  })
+  app.get('/x', gateOf().express(TERMS), gateOf().express(TERMS), (_, res) => void res.json('free'))
+  const { paid, body, cost } = await sold(app)
+  expect([JSON.parse(body).error.code, paid.headers.get('x-app'), cost]).toEqual(['handler_error', '1', 0n])
+})
+
+it.each([
+  ['at once', (res: express.Response) => res.json(1) && thrown()],
+  ['as a promise', async (res: express.Response) => res.json(1) && thrown()],
+])('a route that throws %s after its whole answer is not charged', async (_, route) => {
+  const app = express().get('/x', gateOf().express(TERMS), (_, res) => route(res) as never)
+  const { paid, cost } = await sold(app)
+  expect([paid.status, cost]).toEqual([500, 0n])
+})
+
+function thrown(): never {
+  throw new Error('after its answer')
+}

@@ -381,7 +381,9 @@ describe('a stream on a balance', () => {
   it('costs nothing where its seller breaks it, and what was said where its buyer does', async () => {
     const { endpoint, door } = streaming()
     const { endpoint: look } = metered()
-    const seller = await opened([endpoint, look])
+    const told: string[] = []
+    const warn = (_: object, message: string) => void told.push(message)
+    const seller = await opened([endpoint, look], { logger: { debug() {}, info() {}, warn, error() {} } })
     const { call } = await bought(seller)
     const broken = await call({ at: 'stream', body: { does: 'break' } })
     await expect(broken.text()).rejects.toThrow()
@@ -395,6 +397,10 @@ describe('a stream on a balance', () => {
     await expect.poll(async () => left(await call({ body: { costs: '$0' } }))).toBe(16_000)
     const again = await call({ at: 'stream', headers, body: { does: 'wait' } })
     expect([again.status, await codeOf(again), charged(again)]).toEqual([409, 'answer_not_kept', 4_000])
+    expect(told.filter(message => message.startsWith('a stream'))).toEqual([
+      'a stream broke; it takes nothing from its balance',
+      'a stream broke; it stays charged',
+    ])
   })
 })
 

@@ -35,7 +35,9 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
         const { traceId } = call
         const { txId } = call.payment
         const broken = { err: cause, traceId, txId, endpoint: name, brokenBy }
-        deps.logger.warn(broken, 'a stream broke; it stays charged')
+        const isFree = brokenBy === 'seller' && call.balance !== undefined
+        const cost = isFree ? 'takes nothing from its balance' : 'stays charged'
+        deps.logger.warn(broken, `a stream broke; it ${cost}`)
       }
       if (!isComplete) stopSource()
       resolve({ brokenBy, bytes: isComplete ? kept.bytes : undefined })

@@ -50,7 +50,9 @@ function balanced({ left = 3 * PRICE, handler = () => 'work', store, request, gi
       body: { kind: 'read', value: {} },
       ...request,
     },
-    world: { pendingCloses: { add: (move: CloseMove) => void pending.push(move), close() {} } },
+    world: {
+      pendingCloses: { add: (move: CloseMove) => void pending.push(move), sent: async () => {}, close() {} },
+    },
     rules: { credit: undefined, ...given?.rules },
   })
   const { world, ended, request: asked, timeline } = it

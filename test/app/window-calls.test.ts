@@ -43,7 +43,11 @@ function windowed({ calls = 5, left = 3, handler = () => 'work', store, given }:
     endpoint: { periodMs: HOUR_MS, ...given?.endpoint },
     request: { subscriptionKey: KEY, body: { kind: 'read', value: {} }, ...given?.request },
     world: {
-      pendingWindowMoves: { add: (move: WindowMove) => void pending.push(move), close() {} },
+      pendingWindowMoves: {
+        add: (move: WindowMove) => void pending.push(move),
+        sent: async () => {},
+        close() {},
+      },
       ...given?.world,
     },
   })

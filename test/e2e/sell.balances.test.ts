@@ -1,7 +1,9 @@
 /** Balances before a server that runs already: what its answers say that they cost, what fails, and what reaches it. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import type { Sandbox } from '../../src/sandbox.js'
 import type { Sold, Terms } from '../../src/sell.js'
+import { gate } from '../support/gate.js'
 import { http, type RawUpstream } from '../support/raw-upstream.js'
 import { ask, challengeIn, pay } from '../support/seller.js'
 import { soldUpstream } from '../support/sold-upstream.js'
@@ -116,4 +118,44 @@ it('stays its buyer’s where the terms are read again: those of another seller,
   expect(await told(await call('/v1/b'))).toEqual([200, '10000', '30000'])
   server.reload(terms)
   expect(await told(await call('/v1/c'))).toEqual([200, '10000', '20000'])
+})
+
+it('is charged for a stream that began before the terms were read again, also where its store is down at the end', async () => {
+  const charges = memoryChargeStore()
+  const refused = gate()
+  let isDown = false
+  const close: typeof charges.close = move => {
+    if (!isDown) return charges.close(move)
+    refused.open()
+    return Promise.reject(new Error('the store is down'))
+  }
+  const balance = { amounts: ['$0.05'], period: '1h' }
+  const routes = [{ route: 'POST /v1/*', price: '$0.01' }]
+  const sold = await soldUpstream({ balance, routes }, { stores: { charges: { ...charges, close } } })
+  try {
+    const ended = gate()
+    const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
+    sold.upstream.answer = async socket => {
+      socket.write(`${head}9\r\ndata: 1\n\n\r\n`)
+      await ended.opened
+      socket.write('0\r\n\r\n')
+    }
+    const sale = await pay(sold as never, `${sold.url}/balance`, { body: { amount: '$0.05' } })
+    const headers = {
+      'x-svc-balance-key': sale.headers.get('x-svc-balance-key')!,
+      'idempotency-key': 'a-stream-across-terms',
+    }
+    const stream = await ask(`${sold.url}/v1/a`, { body: {}, headers })
+    sold.server.reload(sold.terms)
+    isDown = true
+    ended.open()
+    await stream.text()
+    await refused.opened
+    isDown = false
+    const asked = { body: {}, headers: { ...headers, 'x-svc-max-charge': '0' } }
+    const cost = async () => told(await ask(`${sold.url}/v1/a`, asked))
+    await expect.poll(cost, { timeout: 5_000 }).toEqual([200, '10000', null])
+  } finally {
+    await sold.close()
+  }
 })

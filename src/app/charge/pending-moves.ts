@@ -14,6 +14,8 @@ import type { Leases } from './leases.js'
 export interface PendingMoves<Move> {
   /** Sends this move until the store answers it with any verdict. */
   add(move: Move): void
+  /** Resolves when the store has answered all of them. */
+  sent(): Promise<void>
   close(): void
 }
 
@@ -73,6 +75,7 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
   let isRunning = false
   let isClosed = false
   let cancel: Cancel | undefined
+  const onSent: (() => void)[] = []
 
   /** A lost move ends the round, and goes to the end: one that the store always rejects would hold up all others. */
   async function send(): Promise<void> {
@@ -91,6 +94,7 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
     waitMs = isAnswered ? RETRY_MIN_MS : Math.min(2 * waitMs, RETRY_MAX_MS)
     isRunning = false
     if (pending.length > 0) wait()
+    else for (const tell of onSent.splice(0)) tell()
   }
 
   function wait(): void {
@@ -114,6 +118,7 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
       pending.push(move)
       if (!isRunning && !isClosed) wait()
     },
+    sent: () => new Promise(resolve => (isRunning ? void onSent.push(resolve) : resolve())),
     close() {
       isClosed = true
       cancel?.()

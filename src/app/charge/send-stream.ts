@@ -32,9 +32,8 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
       for (const stop of stops) stop()
       const brokenBy = by ?? (isComplete ? undefined : 'seller')
       if (brokenBy) {
-        const { traceId } = call
-        const { txId } = call.payment
-        const broken = { err: cause, traceId, txId, endpoint: name, brokenBy }
+        const { traceId, payment } = call
+        const broken = { err: cause, traceId, txId: payment.txId, endpoint: name, brokenBy }
         const isFree = brokenBy === 'seller' && call.balance !== undefined
         const cost = isFree ? 'takes nothing from its balance' : 'stays charged'
         deps.logger.warn(broken, `a stream broke; it ${cost}`)

@@ -194,6 +194,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     routes: paid.concat(
       free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
     ),
+    sent: () => Promise.all([upkeep.pendingCloses, upkeep.pendingWindowMoves].map(moves => moves.sent())),
     async closeRemotes() {
       stopPreparing()
       stopSweeping()

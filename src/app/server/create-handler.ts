@@ -6,7 +6,7 @@ import { type KoaHost, koaHost } from '../../adapters/http/koa-app.js'
 import type { Koa } from '../../adapters/http/koa-request.js'
 import { pathOf } from '../../adapters/http/route-table.js'
 import { assemble } from './assemble.js'
-import { createDrain, type Drain, type ShutdownReport } from './drain.js'
+import { createDrain, type ShutdownReport } from './drain.js'
 import { type BesideTheCore, environmentOf } from './server-environment.js'
 import type { Settings } from './settings-from-options.js'
 
@@ -52,8 +52,8 @@ export interface HandlerParts extends AgentHandler, Pick<ReturnType<typeof assem
   readonly answerFetch: ReturnType<typeof fetchResponder>
   readonly routes: readonly string[]
   readonly network: string
-  /** Resolves when no call is at work. */
-  readonly empty: Drain['empty']
+  /** Resolves when no call is at work, and the stores have answered how all of them ended. */
+  empty(): Promise<unknown>
   /** As the handler's own; `endConnections` runs when no call is left, and before what the agent has opened closes. */
   shutdown(
     reason?: string,
@@ -66,23 +66,17 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
   const { clientAddress, logger } = settings
   const around = environmentOf(settings, beside)
   const drain = createDrain(settings.shutdownTimeoutMs, around.clock)
-  const { table, sell, routes, network, endStreams, closeRemotes, closeObservers } = assemble(
-    settings,
-    drain,
-    around,
-  )
+  const { table, sent, endStreams, closeRemotes, closeObservers, ...sold } = assemble(settings, drain, around)
   const host = koaHost(table, logger)
   const { app, middleware } = host
   const listener = app.callback()
   const isKnown = (path: string) => table.find('GET', path) !== undefined
   let report: Promise<ShutdownReport> | undefined
   return {
+    ...sold,
     app,
-    sell,
-    routes,
-    network,
     isKnown,
-    empty: drain.empty,
+    empty: () => drain.empty().then(sent),
     host,
     answerFetch: fetchResponder({ logger, clock: around.clock }),
     fetch: fetchHandler(table, { clientAddress, logger, clock: around.clock }),

@@ -49,6 +49,9 @@ export interface Conditions {
   /** A second facilitator, and whether it is hostile: it finds every payment valid, and settles none. */
   readonly backup: 'none' | 'honest' | 'hostile'
   readonly node: NodeTrouble
+  /** Whether handlers run in the seller's process, or behind upstreams. */
+  readonly runs: Features['runs']
+  readonly origin: OriginTrouble
   /** How far clocks of processes are apart, at most. */
   readonly skewMs: number
   /** Whether they are set while an episode runs. */
@@ -76,12 +79,23 @@ export interface NodeTrouble {
   readonly foreign: number
 }
 
+export interface OriginTrouble {
+  readonly link: LinkFaults
+  /** Of each request: a status that is not sold. */
+  readonly failures: number
+  /** Of each answer: its connection ends in the middle. */
+  readonly cuts: number
+  /** How often it restarts, at a request. */
+  readonly death: number
+}
+
+const NO_TROUBLE: OriginTrouble = { link: NO_FAULTS, failures: 0, cuts: 0, death: 0 }
+
 const DAY_MS = 86_400_000
 /** Fewer than some buyers make. */
 const WINDOW_CALLS = 3
 
-export function conditionsOf(seed: string): Conditions {
-  const dice = new Dice(`${seed}/conditions`)
+function troubleOf(dice: Dice) {
   const often = (share: number, max: number) => (dice.chance(share) ? max * dice.fraction() : 0)
   const link = (share: number, max: number): LinkFaults =>
     dice.chance(share)
@@ -94,6 +108,18 @@ export function conditionsOf(seed: string): Conditions {
           lateAnswer: often(0.4, max),
         }
       : NO_FAULTS
+  return { often, link }
+}
+
+/** Dice of its own: the rest of an episode is as it was before there were upstreams. */
+function originTrouble(seed: string): OriginTrouble {
+  const { often, link } = troubleOf(new Dice(`${seed}/origin`))
+  return { link: link(0.6, 0.1), failures: often(0.5, 0.15), cuts: often(0.5, 0.15), death: often(0.3, 0.03) }
+}
+
+export function conditionsOf(seed: string): Conditions {
+  const dice = new Dice(`${seed}/conditions`)
+  const { often, link } = troubleOf(dice)
   const kind = dice.chance(0.9) ? 'market' : 'hoard'
   dice.chance(0.75)
   const features = kind === 'market' ? featuresOf(seed) : undefined
@@ -152,6 +178,8 @@ export function conditionsOf(seed: string): Conditions {
       errors: often(0.4, 0.3),
       foreign: often(0.15, 0.3),
     },
+    runs: features?.runs ?? 'handler',
+    origin: features?.runs === 'upstream' ? originTrouble(seed) : NO_TROUBLE,
     skewMs: (features?.clocks ?? 'together') === 'together' ? 0 : dice.between(600_000, 10_800_000),
     clocksJump: features?.clocks === 'jumping',
     mount: features?.mount ?? 'none',
@@ -186,5 +214,6 @@ export function calm(conditions: Conditions): Conditions {
     drains: 0,
     facilitator: { probability: 0, lies: false, death: 0 },
     node: { lagRounds: 0, errors: 0, foreign: 0 },
+    origin: NO_TROUBLE,
   }
 }

@@ -62,6 +62,7 @@ export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<E
   return quiet(async machine => {
     const world = new World({ seed, conditions, ...(only && { faults: only }), ...(onLine && { onLine }) })
     machine.nowMs = () => world.timeline.nowMs
+    machine.dispatch = (options, reply) => world.origin.dispatch(options, reply)
     const { acts, buyers } = begin(world, only)
     const { truth, timeline } = world
     const failed = () => truth.violations.length > 0

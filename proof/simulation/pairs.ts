@@ -37,6 +37,8 @@ export const TABLE = {
   charge: ['price', 'less', 'wrong'],
   answer: ['small', 'large', 'stream', 'broken stream'],
   door: ['http', 'fetch', 'message', 'task', 'mcp'],
+  /** In the seller's process, or in that of a server behind it. */
+  runs: ['handler', 'upstream'],
 } as const
 
 export type Factor = keyof typeof TABLE
@@ -79,6 +81,10 @@ export const CANNOT: readonly { readonly pair: Pair; readonly because: string }[
   {
     pair: ['mount=gate', 'door=mcp'],
     because: NO_MESSAGES,
+  },
+  {
+    pair: ['mount=gate', 'runs=upstream'],
+    because: 'Behind a gate the route of the app around does the work, in place of any handler.',
   },
   {
     pair: ['mount=app', 'door=fetch'],

@@ -26,8 +26,8 @@ interface Options extends UpstreamOptions, EndpointLimits, Pick<EndpointDef, 'na
   readonly bodyType?: BodyType
 }
 
-/** Handlers that were made here. A checked endpoint has its upstream and its handler. */
-const made = new WeakSet<object>()
+/** Handlers that were made here. A checked endpoint has its upstream and its handler, and not the `bodyType: 'json'` that was given. */
+const made = new WeakMap<object, BodyType | undefined>()
 
 /** The endpoint with the handler that its upstream needs; any other as it is. Its checks come later, so that nothing is certain of it. */
 export function withUpstream<Given extends object>(given: Given): Given {
@@ -39,9 +39,10 @@ export function withUpstream<Given extends object>(given: Given): Given {
   }
   if (handler !== undefined && !made.has(handler)) refuse('give one of handler and upstream')
   const isGet = [methods].flat().every(each => each === 'GET')
-  const { bodyType = input === undefined && !isGet ? 'bytes' : 'json' } = options
+  const said = options.bodyType ?? (handler && made.get(handler))
+  const bodyType = said ?? (input === undefined && !isGet ? 'bytes' : 'json')
   const own = upstreamHandler({ ...options, bodyType }, refuse)
-  made.add(own)
+  made.set(own, said)
   return { ...given, bodyType, handler: own }
 }
 

@@ -7,6 +7,7 @@ import { gate } from '../support/gate.js'
 import { http, OK, type RawUpstream, rawUpstream } from '../support/raw-upstream.js'
 import {
   ask,
+  challengeIn,
   openSeller,
   pay,
   presenting,
@@ -597,6 +598,20 @@ describe('a definition', () => {
     [{ upstream: 'http://a', stream: false, streamTimeout: 5 }, /streamTimeout/],
   ])('%j is refused', (more, why) => {
     expect(refusing(more)).toThrow(why)
+  })
+
+  it('that says `json` and no input is priced by what the JSON says', async () => {
+    const metered = defineEndpoint({
+      name: 'metered',
+      price: ({ body }: { body: unknown }) => `$0.0${(body as { units: number }).units}`,
+      priceHint: 'a cent a unit',
+      ...{ upstream: upstream.url, bodyType: 'json' },
+    })
+    const { sandbox } = seller
+    const other = await openSeller([metered], { sandbox })
+    const quoted = await ask(`${other.url}/metered`, { body: { units: 7 } })
+    expect(challengeIn(quoted).accepts[0]!.amount).toBe('70000')
+    await other.close()
   })
 
   it('that is copied with another upstream asks the other', async () => {

@@ -7,12 +7,20 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { bundled } from '../../proof/simulation/bundle.mjs'
 import { type Episode, episode } from '../../proof/simulation/episode.js'
 import { INVARIANTS } from '../../proof/simulation/invariants/names.js'
-import { MADE_UP, ON_BALANCES, ON_FORGETTING, ONCE_THERE } from '../../proof/simulation/planted/bugs.mjs'
+import {
+  MADE_UP,
+  ON_BALANCES,
+  ON_FORGETTING,
+  ON_UPSTREAMS,
+  ONCE_THERE,
+} from '../../proof/simulation/planted/bugs.mjs'
 import { REGRESSIONS } from '../../proof/simulation/regressions.js'
 import type { smallest } from '../../proof/simulation/shrink.js'
 
 /** Some seconds of them; `npm run simulate` goes on. */
 const SEEDS = Array.from({ length: 12 }, (_, at) => String(at + 1))
+
+const PLANTED = [...ONCE_THERE, ...MADE_UP, ...ON_BALANCES, ...ON_UPSTREAMS, ...ON_FORGETTING]
 
 /** Enough to see that it works. */
 const SHRINKING_MAX = 40
@@ -72,17 +80,13 @@ describe('a planted bug', () => {
     expect((await episode({ seed: small.seed, only })).violations).toEqual([])
   }, 120_000)
 
-  it.each([...ONCE_THERE, ...MADE_UP, ...ON_BALANCES, ...ON_FORGETTING])(
-    'still has its one place in the source: $name',
-    ({ edits }) => {
-      for (const { file, find } of edits) expect(textOf(file).split(find)).toHaveLength(2)
-    },
-  )
+  it.each(PLANTED)('still has its one place in the source: $name', ({ edits }) => {
+    for (const { file, find } of edits) expect(textOf(file).split(find)).toHaveLength(2)
+  })
 })
 
 it('the README lists every invariant, in its words, and every planted bug', () => {
   const readme = textOf('proof/simulation/README.md')
   for (const [name, says] of Object.entries(INVARIANTS)) expect(readme).toContain(`| \`${name}\` | ${says} |`)
-  for (const { says } of [...ONCE_THERE, ...MADE_UP, ...ON_BALANCES, ...ON_FORGETTING])
-    expect(readme).toContain(`| ${says} |`)
+  for (const { says } of PLANTED) expect(readme).toContain(`| ${says} |`)
 })

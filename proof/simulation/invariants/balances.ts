@@ -151,7 +151,9 @@ function checkRefusal(world: World, asking: Asking): void {
   const ran = truth.runsOn(balance!)
   // A request that nobody answered, or for which the store did not, may have reserved until its lease has ended.
   const mayHold = ({ reply, atMs: sinceMs }: Asking) =>
-    reply === undefined || (reply.status === 503 && atMs - sinceMs < RESERVED_MS)
+    reply === undefined ||
+    // Tools have no status of their own.
+    ((reply.status === 503 || reply.body.includes('"store_unavailable"')) && atMs - sinceMs < RESERVED_MS)
   const others = truth.askings.filter(
     each => each !== asking && each.balance === balance && takesBalance(each.endpoint) && mayHold(each),
   )

@@ -11,4 +11,5 @@ export interface Bug {
 export const ONCE_THERE: readonly Bug[]
 export const MADE_UP: readonly Bug[]
 export const ON_BALANCES: readonly Bug[]
+export const ON_UPSTREAMS: readonly Bug[]
 export const ON_FORGETTING: readonly Bug[]

@@ -808,6 +808,36 @@ export const ON_BALANCES = [
   },
 ]
 
+const UPSTREAM = 'src/app/forward-to-upstream.ts'
+
+/** Of servers behind the seller. @type {readonly Bug[]} */
+export const ON_UPSTREAMS = [
+  {
+    name: 'json-is-forgotten',
+    says: 'An endpoint with an upstream forgets that it reads JSON, so its price is not the one of what is asked.',
+    meets: 'upstreams × prices',
+    edits: [
+      {
+        file: UPSTREAM,
+        find: 'const said = options.bodyType ?? (handler && made.get(handler))',
+        replace: 'const said = options.bodyType',
+      },
+    ],
+  },
+  {
+    name: 'parts-are-sold',
+    says: 'An upstream’s answer is sold whatever its status is, such as a part of what was asked for.',
+    meets: 'upstreams × failures',
+    edits: [
+      {
+        file: UPSTREAM,
+        find: 'isSold: status => status !== 206 && status !== 304 && (sellRedirects === true || status < 300),',
+        replace: 'isSold: status => sellRedirects === true || status < 400,',
+      },
+    ],
+  },
+]
+
 const ON_REDIS = 'src/adapters/redis/charge-store.ts'
 
 /** Of stores that forget. @type {readonly Bug[]} */

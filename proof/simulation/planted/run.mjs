@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bundled } from '../bundle.mjs'
-import { MADE_UP, ON_BALANCES, ON_FORGETTING, ONCE_THERE } from './bugs.mjs'
+import { MADE_UP, ON_BALANCES, ON_FORGETTING, ON_UPSTREAMS, ONCE_THERE } from './bugs.mjs'
 
 const CALLS_MAX = 100_000
 
@@ -23,6 +23,7 @@ for (const { name, says, meets = '', edits } of [
   ...ONCE_THERE,
   ...MADE_UP,
   ...ON_BALANCES,
+  ...ON_UPSTREAMS,
   ...ON_FORGETTING,
 ]) {
   if (wanted.length > 0 && !wanted.includes(name)) continue

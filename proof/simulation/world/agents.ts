@@ -97,7 +97,7 @@ async function* told(
 /** No cost of any call. */
 const WRONG = ['$1000000', '-$0.001', 'NaN', '', '$1e30', '0.1.1']
 
-function charges(run: number, { charge }: HandlerContext, said: Work['charge']): void {
+function charges(run: number, { charge }: Pick<HandlerContext, 'charge'>, said: Work['charge']): void {
   if (said === undefined) return
   if (said === 'less') return void charge(LESS.usd)
   try {
@@ -131,22 +131,9 @@ export interface Sold {
   readonly handler: (context: HandlerContext) => Promise<unknown>
 }
 
-/** @param onSold hears of each endpoint */
-export function agentOf(
-  world: World,
-  process: Process,
-  payTo: string,
-  terms: Terms,
-  of: '' | 'sister/',
-  onSold: (sold: Sold) => void = () => {},
-): AgentDef {
-  const endpoint: typeof defineEndpoint = options => {
-    onSold(options as never)
-    return defineEndpoint(options)
-  }
-  const { deploy, balancePeriod } = world.conditions
-  const handler = (name: string) => async (context: HandlerContext) => {
-    const at = `${of}${name}` as EndpointName
+/** What the handler of an endpoint does, here or behind an upstream. */
+export function handlerOf(world: World, process: Process, at: EndpointName) {
+  return async (context: WorkContext) => {
     const work = context.body as Work
     const run = world.truth.runBegins(at, work, context)
     if (work.ms !== undefined) await sleep(process.clock, work.ms)
@@ -166,10 +153,43 @@ export function agentOf(
       case 'much':
         charges(run.id, context, work.charge)
         world.truth.runReturns(run)
-        return STREAMING.has(name) && work.tale && work.does !== 'redirect'
+        return STREAMING.has(at.replace('sister/', '')) && work.tale && work.does !== 'redirect'
           ? told(process, answerOf(run.id, work), work.tale, () => charges(run.id, context, work.charge))
           : answerOf(run.id, work)
     }
+  }
+}
+
+/** Each process of the seller knows the server behind it by another name, which names the process. */
+export function originHostOf({ name }: Process): string {
+  return `${name}.origin.example`
+}
+
+/** What a handler is told, as far as it is asked for here. */
+export type WorkContext = Pick<HandlerContext, 'body' | 'idempotencyKey' | 'traceId' | 'charge'> & {
+  readonly payment: Pick<HandlerContext['payment'], 'txId' | 'payer'>
+}
+
+/** @param onSold hears of each endpoint */
+export function agentOf(
+  world: World,
+  process: Process,
+  payTo: string,
+  terms: Terms,
+  of: '' | 'sister/',
+  onSold: (sold: Sold) => void = () => {},
+): AgentDef {
+  const endpoint: typeof defineEndpoint = options => {
+    onSold(options as never)
+    return defineEndpoint(options)
+  }
+  const { deploy, balancePeriod, runs } = world.conditions
+  const isOurs = runs === 'handler'
+  const worker = (name: string) => {
+    const at = `${of}${name}` as EndpointName
+    return runs === 'upstream'
+      ? ({ upstream: `http://${originHostOf(process)}/${at}`, bodyType: 'json' } as const)
+      : { handler: handlerOf(world, process, at) }
   }
   const timeout = HANDLER_TIMEOUT_MS
   const calls = terms.windowCalls
@@ -177,25 +197,25 @@ export function agentOf(
   const price = (cents: number) => `$${((cents + more) / 100).toFixed(2)}`
   const input =
     terms.isNew && deploy === 'schema' ? ({ type: 'object', required: ['act'] } as const) : undefined
-  const stream = { stream: true, streamTimeout: STREAM_TIMEOUT_MS } as const
+  const stream = { ...(isOurs && { stream: true }), streamTimeout: STREAM_TIMEOUT_MS } as const
   const common = { timeout, ...(input && { input }) }
   const window = (cents: number) => ({
     subscription: { price: price(cents), period: '2h', ...(calls !== undefined && { calls }) },
   })
-  const work = endpoint({ name: 'work', price: price(1), ...common, handler: handler('work') })
+  const work = endpoint({ name: 'work', price: price(1), ...common, ...worker('work') })
   const tale = endpoint({
     name: 'tale',
     price: price(1),
     ...stream,
     ...common,
-    handler: handler('tale'),
+    ...worker('tale'),
   })
   const feed = endpoint({
     name: 'feed',
     ...window(of ? 50 : 3),
     ...stream,
     ...common,
-    handler: handler('feed'),
+    ...worker('feed'),
   })
   const balance = { amounts: Object.keys(AMOUNTS), period: balancePeriod }
   const about = { description: 'Sells what is asked for.', network: 'testnet', payTo, balance } as const
@@ -206,26 +226,26 @@ export function agentOf(
     ...about,
     endpoints: [
       work,
-      endpoint({ name: 'research', price: price(5), ...common, handler: handler('research') }),
+      endpoint({ name: 'research', price: price(5), ...common, ...worker('research') }),
       endpoint({
         name: 'units',
         price: ({ body }: { body: unknown }) => `$0.00${(body as Work).units ?? 1}`,
         priceHint: '$0.001 a unit',
         ...common,
-        handler: handler('units'),
+        ...worker('units'),
       }),
       tale,
       feed,
-      endpoint({ name: 'vault', ...window(90), ...common, handler: handler('vault') }),
+      endpoint({ name: 'vault', ...window(90), ...common, ...worker('vault') }),
       endpoint({
         name: 'metered',
         only: 'balance',
         price: ({ body }: { body: unknown }) => usdOf(((body as Work).units ?? 1) + more * 10_000),
         priceHint: 'by the base unit',
         ...common,
-        handler: handler('metered'),
+        ...worker('metered'),
       }),
-      endpoint({ name: 'cash', balance: false, price: price(1), ...common, handler: handler('cash') }),
+      endpoint({ name: 'cash', balance: false, price: price(1), ...common, ...worker('cash') }),
     ],
   })
 }

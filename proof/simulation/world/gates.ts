@@ -64,7 +64,8 @@ async function written(context: Koa.Context, answering: Promise<unknown>): Promi
   context.body = body === null ? '' : Readable.fromWeb(body as never)
 }
 
-async function responseOf(answering: Promise<unknown>): Promise<Response> {
+/** What a route or a server behind this one answers for a handler. */
+export async function responseOf(answering: Promise<unknown>): Promise<Response> {
   try {
     const answer = await answering
     if (answer instanceof Response) return answer

@@ -138,6 +138,7 @@ export class Seller {
     const { fate, timeline, conditions } = world
     const name = `seller${place}.${++this.#starts}`
     const process = new Process(name, timeline, skewOf(world, `seller${place}`))
+    world.origin.open(process)
     const reader = algorandPaymentReader()
     const around = {
       clock: process.clock,

@@ -1,11 +1,11 @@
 /** What really happened, as nobody in the world knows it: every run, every charge, and what each party was told. */
 
-import type { ChargeStore, EndedCall, HandlerContext, Runs } from '../../../src/index.js'
+import type { ChargeStore, EndedCall, Runs } from '../../../src/index.js'
 import { algorandPaymentReader, type ReadPayment } from '../../../src/parts.js'
 import { Losses } from '../invariants/forgotten.js'
 import type { Invariant } from '../invariants/names.js'
 import type { Process } from '../kernel/process.js'
-import { type EndpointName, sellsBalance, type Work } from './agents.js'
+import { type EndpointName, sellsBalance, type Work, type WorkContext } from './agents.js'
 import type { WireReply, WireRequest } from './wire.js'
 
 /** One start of a handler. */
@@ -189,11 +189,7 @@ export class Truth {
     list: () => [],
   }
 
-  runBegins(
-    endpoint: EndpointName,
-    work: Work,
-    { payment, traceId, idempotencyKey: key }: HandlerContext,
-  ): Run {
+  runBegins(endpoint: EndpointName, work: Work, { payment, traceId, idempotencyKey: key }: WorkContext): Run {
     const { txId, payer } = payment
     const id = this.handlerRuns.length + 1
     const about = { id, endpoint, act: work.act, work, txId, payer, key, traceId }

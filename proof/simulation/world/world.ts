@@ -24,6 +24,7 @@ import { ENDPOINTS, type EndpointName, originOf, type Purchase, SISTER, type Wor
 import { Facilitator } from './facilitator.js'
 import { prefixOf } from './mounts.js'
 import { Node } from './node.js'
+import { Origin } from './origin.js'
 import { runningTheProgram } from './programs.js'
 import { Seller } from './seller.js'
 import { Truth } from './truth.js'
@@ -72,6 +73,7 @@ export class World {
   readonly backup: Facilitator
   readonly questions: Questions
   readonly node: Node
+  readonly origin: Origin
   readonly seller: Seller
   readonly logger: Logger
   conditions: Conditions
@@ -117,6 +119,7 @@ export class World {
     const isHostile = conditions.backup === 'hostile'
     this.backup = new Facilitator(this, { name: 'backup', sponsor: 'backup sponsor', isHostile })
     this.node = new Node(this)
+    this.origin = new Origin(this)
     this.seller = new Seller(this)
   }
 

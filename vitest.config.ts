@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.js'
 
 const MANY =
-  'test/{a2a,adapters,app,client,contracts,domain,e2e,facilitator,interop,machines,mcp}/**/*.test.ts'
+  'test/{a2a,adapters,app,audit,blackbox,client,contracts,docs,domain,e2e,facilitator,interop,machines,mcp,reference,sandbox,support}/**/*.test.ts'
 
 /**
  * What `.ci/run` and `npm run test:all` run after the others, and `npm test` does not: chance for as long as there is time,

@@ -131,8 +131,6 @@ export function wordsOf(code: string): readonly string[] {
 
 /** The code that a misspelt one is nearest to. */
 export function codeNear(given: string): string | undefined {
-  return nearest(
-    given,
-    everyCode().map(({ code }) => code),
-  )
+  const codes = everyCode().map(({ code }) => code)
+  return nearest(given, codes)
 }

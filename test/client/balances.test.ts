@@ -456,7 +456,11 @@ describe('topUp', () => {
   it('refuses an amount that the agent does not sell; nothing is paid', async () => {
     const seller = await shop()
     const { client, spent } = buyer(seller)
-    await expect(client.topUp(seller.url, '$3')).rejects.toMatchObject({ code: 'call_failed', status: 400 })
+    await expect(client.topUp(seller.url, '$3')).rejects.toMatchObject({
+      code: 'call_failed',
+      status: 400,
+      message: expect.stringContaining("allowed values: '$0.02', '$0.05', '$1.00', '$1'"),
+    })
     await expect(client.topUp(seller.url, 'five')).rejects.toMatchObject({ code: 'invalid_price' })
     expect(spent()).toBe(0n)
   })

@@ -3,6 +3,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import { LRUCache } from 'lru-cache'
 import type { JSONSchema } from '../../domain/endpoint-schemas.js'
+import { shown } from '../../domain/errors.js'
 import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json.js'
 import type { Checked, InputValidator, InvalidInput } from '../../ports/input-validator.js'
 import { beginCheck, TooManySteps } from './check-steps.js'
@@ -97,5 +98,7 @@ function invalidInput(error: ErrorObject | undefined): InvalidInput {
   const { instancePath, params, message = 'is invalid' } = error
   const missing = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
   const field = missing === undefined ? instancePath : `${instancePath}/${escapePointer(String(missing))}`
-  return { field, message: `${instancePath || 'The input'} ${message}` }
+  const allowed: readonly unknown[] = params.allowedValues ?? []
+  const are = allowed.length === 0 || allowed.length > 10 ? '' : `: ${allowed.map(shown).join(', ')}`
+  return { field, message: `${instancePath || 'The input'} ${message}${are}` }
 }

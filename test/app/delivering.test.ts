@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { deliver, serve } from '../../src/app/charge/effects/deliver.js'
 import { SvcError } from '../../src/domain/errors.js'
+import { ForwardedAnswer, type StreamSource } from '../../src/domain/handler-answer.js'
 import type { HandlerContext } from '../../src/domain/handler-context.js'
 import { fieldsOf } from '../support/call-fields.js'
 import { type Given, oneCall, START_MS, TESTNET_USDC } from '../support/one-call.js'
@@ -206,6 +207,58 @@ describe('a failure', () => {
     expect(said).toHaveLength(1)
     await deliver(world, call)
     expect(said).toHaveLength(1)
+  })
+})
+
+describe('a stream', () => {
+  const text = (body: string | Uint8Array) => Buffer.from(body).toString()
+  /** Two chunks, then the end. */
+  function source() {
+    const chunks = ['one ', 'two'].map(chunk => ({ done: false as const, bytes: Buffer.from(chunk) }))
+    return { next: async () => chunks.shift() ?? { done: true as const }, end: () => {} }
+  }
+  const forwarded = (status: number, body?: StreamSource) =>
+    new ForwardedAnswer({ status, headers: {}, body: body ? '' : 'whole' }, body)
+
+  it('stays open for a caller who takes streams, and is no answer yet that could be checked', async () => {
+    for (const handler of [() => new Blob(['one two']).stream(), () => forwarded(200, source())]) {
+      const checked: unknown[] = []
+      const given = { def: { stream: true }, request: { streams: true } } as const
+      const endpoint = { checkAnswer: (answer: unknown) => void checked.push(answer) }
+      const { ended, call } = running(handler, { ...given, endpoint })
+      expect((await ended(deliver)).answer).toBe('delivered')
+      expect(call.handled.source).toBeDefined()
+      expect(text(call.handled.answer!.body)).toBe('')
+      expect(checked).toEqual([])
+    }
+  })
+
+  it.each<[string, boolean, number, string]>([
+    ['for a caller who takes none', false, 200, 'delivered'],
+    ['that is a failure', true, 400, 'failed'],
+    ['that is a worse one', true, 503, 'failed'],
+  ])('%s is read to its end first', async (_, streams, status, answer) => {
+    const { ended, call } = running(() => forwarded(status, source()), { request: { streams } })
+    expect((await ended(deliver)).answer).toBe(answer)
+    expect(call.handled.source).toBeUndefined()
+    expect(call.handled.answer!.status).toBe(status)
+    expect(text(call.handled.answer!.body)).toBe('one two')
+  })
+
+  it('is not made of an answer that was forwarded whole', async () => {
+    for (const streams of [true, false]) {
+      const { ended, call } = running(() => forwarded(201), { request: { streams } })
+      expect((await ended(deliver)).answer).toBe('delivered')
+      expect(call.handled).toMatchObject({ answer: { status: 201, body: 'whole' }, source: undefined })
+    }
+  })
+
+  it('is not made of an answer that is none, which is checked', async () => {
+    const checked: unknown[] = []
+    const endpoint = { checkAnswer: (answer: unknown) => void checked.push(answer) }
+    const { ended, call } = running(() => ({ done: true }), { def: { stream: true }, endpoint })
+    expect((await ended(deliver)).answer).toBe('delivered')
+    expect(checked).toEqual([call.handled.answer])
   })
 })
 

@@ -1,7 +1,7 @@
 /** What a purchase books, reports and returns, by what its delivery brought back. */
 import { describe, expect, it } from 'vitest'
 import type { HttpReply } from '../../src/app/client/http-reply.js'
-import { type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
+import { fewerCalls, type PurchaseDeps, purchase } from '../../src/app/client/purchase.js'
 import { challengeOf } from '../../src/app/client/read-quote.js'
 import type { Delivery } from '../../src/app/client/send-with-retries.js'
 import { TESTNET } from '../../src/domain/network.js'
@@ -29,6 +29,7 @@ async function bought(
     signal = undefined as AbortSignal | undefined,
     finishPaid = false,
     headers = {} as Record<string, string>,
+    challenge = challengeOf(reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader })),
   } = {},
 ) {
   const booked: string[] = []
@@ -55,8 +56,7 @@ async function bought(
     ...over,
   } as unknown as PurchaseDeps
   const request = { url: new URL('https://agent.example/a'), method: 'POST', headers, signal, finishPaid }
-  const quoted = reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader })
-  const outcome = await purchase(request, challengeOf(quoted), deps).then(
+  const outcome = await purchase(request, challenge, deps).then(
     result => ({ result, error: undefined }),
     error => ({ result: undefined, error }),
   )
@@ -77,8 +77,73 @@ describe('a purchase', () => {
     expect(updates).toEqual([{ charged: 'yes', status: 200 }])
   })
 
+  it('that is made again sends the payment that it has, and after a refusal says that it may be charged', async () => {
+    let signings = 0
+    const kept: unknown[] = []
+    const slot: NonNullable<PurchaseDeps['slot']> = { keep: async ready => void kept.push(ready) }
+    const sign = async () => {
+      signings++
+      return signed
+    }
+    const over = { slot, signer: { address: 'P', sign } } as unknown as Partial<PurchaseDeps>
+    const first = await bought(delivered(reply(400)), { over })
+    expect(first.error.detail).toMatchObject({ charged: 'no' })
+    const again = await bought(delivered(reply(400)), { over })
+    expect(again.error.detail).toMatchObject({ charged: 'maybe', txId: first.error.detail.txId })
+    expect([signings, kept.length, again.booked.includes('attached')]).toEqual([1, 1, false])
+  })
+
+  it('of a request that the quote refuses reserves and signs nothing', async () => {
+    const quote = challengeOf(reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader }))!
+    const input = { type: 'http', method: 'PUT' }
+    const challenge = {
+      ...quote,
+      resource: { url: 'https://agent.example/a' },
+      extensions: { bazaar: { info: { input } } },
+    }
+    const { error, booked, updates } = await bought(delivered(reply(200)), { challenge })
+    expect(error).toMatchObject({ code: 'invalid_request' })
+    expect([booked, updates]).toEqual([[], []])
+  })
+
+  it('holds the key of a window, as asked for or as a guess, and no error shows it', async () => {
+    const headers = { 'x-svc-subscription': 'svc_secret', 'x-svc-subscription-remaining': '2' }
+    for (const wanted of [undefined, 'call', 'window'] as const) {
+      const held: unknown[] = []
+      const hold = (url: URL, sold: { key: string }, { isGuess }: { isGuess: boolean }) => {
+        held.push([sold, isGuess])
+        return { url: url.href, key: sold.key, remaining: 2 }
+      }
+      const over = { wanted, keys: { hold } } as unknown as Partial<PurchaseDeps>
+      const torn = { ...delivered(undefined, true), torn: reply(200, headers) }
+      const { error } = await bought(torn, { over })
+      expect(held).toEqual([[{ key: 'svc_secret', remaining: 2 }, wanted !== 'window']])
+      expect(error.detail.subscription).toEqual({ url: 'https://agent.example/a', remaining: 2 })
+    }
+    const { error } = await bought(delivered(undefined, true))
+    expect('subscription' in error.detail).toBe(false)
+  })
+
+  it('warns of fewer calls than were sold, in the words that were found for it', () => {
+    expect(fewerCalls(undefined)).toEqual([])
+    expect(fewerCalls('2 of 3')).toEqual([{ code: 'fewer_calls_than_sold', message: '2 of 3' }])
+  })
+
+  it('that fails tells its key where the quote says that the seller keeps it', async () => {
+    const quote = challengeOf(reply(402, { 'PAYMENT-REQUIRED': vector!.paymentRequiredHeader }))!
+    for (const keeps of [true, false]) {
+      const challenge = { ...quote, extensions: keeps ? { 'payment-identifier': {} } : {} }
+      const { error } = await bought(delivered(undefined, true), { ...keyed, challenge })
+      expect(error.detail.charged).toBe('maybe')
+      expect(error.detail.idempotencyKey).toBe(keeps ? 'order-7' : undefined)
+    }
+  })
+
   it('warns of a key of the caller’s that the quote does not offer to keep, unless the answer is a replay', async () => {
-    const unkept = expect.objectContaining({ code: 'idempotency_not_offered' })
+    const message = expect.stringContaining(
+      'another call with this Idempotency-Key may run and be charged again',
+    )
+    const unkept = { code: 'idempotency_not_offered', message }
     expect((await bought(delivered(reply(200)), keyed)).result?.warnings).toContainEqual(unkept)
     expect((await bought(delivered(reply(200)))).result?.warnings).not.toContainEqual(unkept)
     expect((await bought(delivered(replay()), keyed)).result?.warnings).toEqual([])

@@ -4,6 +4,7 @@ import {
   ask,
   askBriefly,
   deliver,
+  ONCE,
   retryAfterMs,
   type SentPayment,
 } from '../../src/app/client/send-with-retries.js'
@@ -232,7 +233,32 @@ describe('a request is sent', () => {
     })
   }
 
+  it('takes a charge that the seller does not know for lost where a balance pays, and not where a payment does', async () => {
+    for (const paid of [undefined, payment]) {
+      const steps = Array(3).fill(bare(503, 'charge_unknown'))
+      const delivery = await deliver(depsFor(scripted(...steps)), request, 60_000, paid)
+      expect(delivery).toMatchObject({ attempts: 3, everLost: paid === undefined })
+    }
+  })
+
+  it('keeps the head of an answer that was torn: a key in it was paid for', async () => {
+    const head = { status: 200, headers: new Headers({ a: 'b' }) } as NonNullable<
+      Extract<ExchangeResult, { kind: 'lost' }>['head']
+    >
+    const torn: ExchangeResult = { ...lost, head }
+    for (const [steps, kept] of [
+      [[torn, lost, answer(200)], head],
+      [[lost, torn, answer(200)], head],
+      [[lost, answer(200)], undefined],
+    ] as const) {
+      const delivery = await deliver(depsFor(scripted(...steps)), request, 60_000, payment)
+      expect(delivery.torn).toBe(kept)
+    }
+  })
+
   it('once without retries, whatever happens', async () => {
+    const once = { ...depsFor(scripted(lost)), retry: ONCE }
+    expect((await deliver(once, request, 60_000, payment)).attempts).toBe(1)
     for (const sent of [lost, answer(500), answer(503), answer(429, 'too_many_unpaid_calls')]) {
       const delivery = deliver(depsFor(scripted(sent), 1), request, 60_000, payment)
       expect((await delivery).attempts).toBe(1)

@@ -789,8 +789,9 @@ export const ON_BALANCES = [
     edits: [
       {
         file: 'src/app/server/gate.ts',
-        find: ': bytes, ...head })',
-        replace: ': bytes, ...head, status: 200 })',
+        find: '  refuseUnsold(head, redirects)\n  if (body instanceof Readable)',
+        replace:
+          '  refuseUnsold(head, redirects)\n  head = { ...head, status: 200 }\n  if (body instanceof Readable)',
       },
     ],
   },

@@ -793,6 +793,11 @@ export const ON_BALANCES = [
         replace:
           '  refuseUnsold(head, redirects)\n  head = { ...head, status: 200 }\n  if (body instanceof Readable)',
       },
+      {
+        file: 'src/app/server/gate.ts',
+        find: 'toUSVString(body), ...head })',
+        replace: 'toUSVString(body), ...head, status: 200 })',
+      },
     ],
   },
   {

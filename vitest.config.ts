@@ -24,6 +24,7 @@ export default defineConfig({
     alias: { '#platform': fileURLToPath(new URL('src/adapters/platform/node.ts', import.meta.url)) },
   },
   test: {
+    // Not `experimental.fsModuleCache`: 24 s of CPU instead of 26 in a fresh clone, 22 later, for a cache that may be stale.
     testTimeout: 30_000,
     hookTimeout: 30_000,
     retry: 0,

@@ -52,8 +52,6 @@ export const SCOPES = {
     tests: ['proof/mutation/charge.simulation.ts', 'test/app/{settling,recording,window-calls}.test.ts'],
     // Signatures that were verified once are not computed again.
     platform: 'proof/simulation/kernel/platform.ts',
-    // Many a mutant never comes to an end: each costs this, and half as much again as its episodes.
-    timeoutMs: 2_000,
     onlyAsked: true,
   },
   charge: {

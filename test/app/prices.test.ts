@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { EndpointEntry } from '../../src/app/charge/charge-deps.js'
 import { quotedPrice } from '../../src/app/charge/effects/price.js'
-import { type Terms, termsOf, UNPAID } from '../../src/app/charge/payment-challenge.js'
+import { type Terms, type TermsOptions, termsOf, UNPAID } from '../../src/app/charge/payment-challenge.js'
 import { type EndpointDef, endpoint } from '../../src/domain/endpoint.js'
 import { CAIP2, PUBLIC_NETWORKS, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { decodeHeader, type PaymentRequirements } from '../../src/domain/x402.js'
@@ -12,10 +12,14 @@ const OPTIONS = { network: TESTNET, payTo: 'SELLER', maxTimeoutSeconds: 60, netw
 const SUPPORTED = { network: CAIP2.testnet, feePayer: 'SPONSOR' }
 const URL = 'https://a.example'
 
-function terms(def: Partial<EndpointDef> = {}, extensions?: Record<string, unknown>): Terms {
+function terms(
+  def: Partial<EndpointDef> = {},
+  extensions?: Record<string, unknown>,
+  options: Partial<TermsOptions> = {},
+): Terms {
   return termsOf(
     { name: 'work', description: 'Works.', amount: '10000', ...def } as EndpointDef,
-    OPTIONS,
+    { ...OPTIONS, ...options },
     extensions,
   )
 }
@@ -85,6 +89,74 @@ describe('a challenge', () => {
     const plain = terms()
     expect(plain.challenge(URL, plain.requirements(1n, undefined), 'why').required.extensions).toEqual({
       'sign-in-with-x': signIn(URL, 'a.example'),
+    })
+  })
+
+  it.each([
+    ['/items/:id', URL, '/items/:id'],
+    ['/items/:id', `${URL}/v1`, '/v1/items/:id'],
+    ['/items/:id', `${URL}/v1/`, '/v1/items/:id'],
+    ['/items/all', URL, undefined],
+    ['/items/:id/*', URL, undefined],
+  ])('of the path %s at %s lists all paths of its pattern as %s', (path, baseUrl, routeTemplate) => {
+    const bazaar = { info: 1 }
+    const said = (extensions: Record<string, unknown>) => {
+      const { challenge, requirements } = terms({ path }, extensions)
+      return challenge(baseUrl, requirements(10_000n, undefined), UNPAID).required.extensions!
+    }
+    const listed = said({ bazaar, other: 2 })
+    expect(listed).toMatchObject({ other: 2 })
+    expect(listed.bazaar).toEqual(routeTemplate === undefined ? bazaar : { ...bazaar, routeTemplate })
+    expect(said({ other: 2 })).not.toHaveProperty('bazaar')
+  })
+
+  it('is for the path of the call, and names its service and its tags where it has any', () => {
+    const path = '/items/:id'
+    const said = (def: Partial<EndpointDef>, options?: Partial<TermsOptions>) => {
+      const { challenge, requirements } = terms({ path, ...def }, {}, options)
+      const asked = requirements(10_000n, undefined)
+      challenge(URL, asked, UNPAID, '/items/6')
+      return challenge(URL, asked, UNPAID, '/items/7').required.resource
+    }
+    const resource = { url: `${URL}/items/7`, description: 'Works.', mimeType: 'application/json' }
+    expect(said({})).toEqual(resource)
+    expect(said({ tags: [] })).toEqual(resource)
+    const service = { serviceName: 'Works' }
+    expect(said({ tags: ['a', 'b'] }, { service })).toEqual({ ...resource, ...service, tags: ['a', 'b'] })
+  })
+
+  describe('of an agent that sells balances', () => {
+    const balance = { amounts: ['$0.2', '$1'], period: '90d' }
+    const said = (def: Partial<EndpointDef>) => {
+      const { challenge, requirements } = terms(def, {}, { balance })
+      return challenge(URL, requirements(10_000n, undefined), UNPAID).required
+    }
+    const info = { endpoint: `${URL}/balance`, header: 'x-svc-balance-key', period: '90d' }
+    const amounts = ['200000', '1000000']
+
+    it('says which they are, and asks for the price of the call', () => {
+      const { accepts, extensions, resource } = said({})
+      expect(extensions!['svc-balance']).toMatchObject({ info: { ...info, amounts } })
+      expect((extensions!['svc-balance'] as { info: object }).info).not.toHaveProperty('only')
+      expect(accepts.map(entry => entry.amount)).toEqual(['10000', '10000'])
+      expect(accepts.map(entry => entry.extra)).toEqual([{}, {}])
+      expect(resource.url).toBe(`${URL}/work`)
+    })
+
+    it('sells the smallest, at its own address, where nothing else pays for the call', () => {
+      const { accepts, extensions, resource } = said({ only: 'balance' })
+      expect(extensions!['svc-balance']).toMatchObject({
+        info: { ...info, amounts, only: true, price: '10000' },
+      })
+      expect(accepts.map(entry => entry.amount)).toEqual(['200000', '200000'])
+      expect(resource.url).toBe(`${URL}/balance`)
+    })
+
+    it('says how long one lasts where it is sold, and nothing where none pays', () => {
+      const sale = said({ sells: 'balance' } as Partial<EndpointDef>)
+      expect(sale.accepts.map(entry => entry.extra)).toEqual(Array(2).fill({ balancePeriod: '90d' }))
+      expect(sale.extensions).not.toHaveProperty('svc-balance')
+      expect(said({ balance: false }).extensions).not.toHaveProperty('svc-balance')
     })
   })
 

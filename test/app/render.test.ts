@@ -193,3 +193,49 @@ describe('a Response', () => {
     expect(await rendered(polyfilled)).toEqual({ status: 201, headers: { 'x-own': 'a' }, body: binary })
   })
 })
+
+describe('a Response that keeps what it was given, as those of Hono’s server on Node do,', () => {
+  const TEXT = { 'Content-Type': 'text/plain', 'X-Count': 7 }
+  const kept = (...given: unknown[]) =>
+    Object.assign(new Response('its own', { status: 201, headers: { 'content-type': 'text/own' } }), {
+      [Symbol('other')]: [200, 'another', TEXT],
+      [Symbol('cache')]: given,
+    })
+  const headers = { 'content-type': 'text/plain', 'x-count': '7' }
+  const own = { status: 201, headers: { 'content-type': 'text/own' }, body: [...Buffer.from('its own')] }
+
+  it('is answered with that, well-formed, and with a copy of its bytes', async () => {
+    expect(await render(kept(200, 'a\ud800', TEXT))).toEqual({ status: 200, headers, body: 'a\ufffd' })
+    const bytes = new Uint8Array(binary)
+    const { status, body } = await render(kept(200, bytes, TEXT))
+    bytes.fill(1)
+    expect([status, ...(body as Uint8Array)]).toEqual([200, ...binary])
+  })
+
+  it('is read by its own head where another kind was given', async () => {
+    for (const head of [undefined, null, new Headers(TEXT as never)])
+      expect(await render(kept(200, 'a', head))).toEqual({ status: 200, headers: own.headers, body: 'a' })
+  })
+
+  it.each<[string, unknown[]]>([
+    ['of another status', [404, 'a', TEXT]],
+    ['without a type', [200, 'a', {}]],
+    ['with a body of another kind', [200, new Blob(['a']), TEXT]],
+    ['that is none', []],
+  ])('is read as any other: %s', async (_, given) => {
+    expect(await rendered(kept(...given))).toEqual(own)
+  })
+
+  it('is read as any other where what is kept is no list', async () => {
+    const response = Object.assign(new Response('its own', { status: 201 }), { [Symbol('cache')]: undefined })
+    expect((await render(response)).status).toBe(201)
+  })
+})
+
+it.each([
+  ...['its-payment-id', 'my-x-svc-id', 'x-payment-response-id', 'idempotency-replayed-at'],
+  ...['access-control-expose-headers-too', 'connection-id', 'content-length-hint', 'date-of-issue'],
+  ...['keep-alive-hint', 'traceparent-id', 'trailer-id', 'transfer-encoding-hint', 'upgrade-insecure'],
+])('a header of a Response that only resembles one of this server’s is its own: %s', async name => {
+  expect((await render(new Response('a', { headers: { [name]: '1' } }))).headers).toHaveProperty(name, '1')
+})

@@ -42,7 +42,9 @@ export const SCOPES = {
   },
   delivery: {
     mutate: ['src/app/client/{purchase,send-with-retries,charge-evidence}.ts'],
-    tests: ['test/client/{purchase,retry,charged,client,delivery.attacks,receipts}.test.ts'],
+    tests: [
+      'test/client/{purchase,retry,charged,client,delivery.attacks,payer-proof,receipts,windows.attacks}.test.ts',
+    ],
   },
   // Of all that follow, what is written is left out: a person reads it, and the codes are held elsewhere.
   effects: {

@@ -70,7 +70,7 @@ export function limitsOf(
   }
 }
 
-function isCount(value: unknown): boolean {
+export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }
 

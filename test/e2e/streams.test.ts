@@ -311,6 +311,20 @@ describe('a source', () => {
     expect(await earned()).toBe(PRICE)
   })
 
+  // Koa destroys a body where the caller hangs up. Node ends one that was made of the web's as if it were whole.
+  it('of the web that its app destroys is not taken for whole', async () => {
+    const { seller, url, earned } = await selling(() => {
+      const web = new ReadableStream({ start: controller => controller.enqueue(Buffer.from('a part')) })
+      const stream = Readable.fromWeb(web as never)
+      stream.once('data', () => setTimeout(() => stream.destroy(), 50)).pause()
+      return stream
+    })
+    const { answer, ended } = await buying(seller, url)
+    await expect(answer.text()).rejects.toThrow()
+    expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true, brokenBy: 'seller' })
+    expect(await earned()).toBe(PRICE)
+  })
+
   it('of readable-stream is bytes, as one of Node is', async () => {
     const { seller, url } = await selling(() => foreign.Readable.from([Buffer.from('ab'), Buffer.from('c')]))
     const answer = await pay(seller, url, { body: {} })

@@ -78,7 +78,7 @@ function nodeSource(stream: Readable): StreamSource {
   if (stream.destroyed || stream.readableEnded || Readable.isDisturbed(stream))
     throw new NoAnswer(READ_BEFORE)
   sellOnce(stream)
-  return { next: nextOf(opening(stream), chunkBytes), end: () => void stream.destroy() }
+  return { next: nextOf(opening(stream), chunkBytes, stream), end: () => void stream.destroy() }
 }
 
 const sold = new WeakSet<object>()
@@ -107,9 +107,12 @@ function eventSource(items: AsyncIterable<unknown>): StreamSource {
 function nextOf(
   iterator: AsyncIterator<unknown>,
   bytesOf: (item: unknown) => Uint8Array,
+  stream?: Readable,
 ): StreamSource['next'] {
   return async () => {
     const { done, value } = await iterator.next()
+    // Koa destroys its body where the caller hangs up, and Node takes the end of a destroyed web stream for its own.
+    if (done && stream?.readableAborted) throw new Error('the stream was destroyed before its end')
     return done ? { done: true } : { done: false, bytes: bytesOf(value) }
   }
 }

@@ -45,14 +45,11 @@ function opensBy({ conditions }: World, { payment, atMs }: Asking, proof: string
   return isOld ? 'nothing' : 'everything'
 }
 
-/** Whether somebody presented this payment from the same address before. */
+/** Whether somebody presented this payment from the same address before it was answered: the first to be sent may come last. */
 function isFromThere({ askings }: Truth, asking: Asking): boolean {
   return askings.some(
     other =>
-      other !== asking &&
-      other.atMs <= asking.atMs &&
-      other.payment?.txId === asking.payment!.txId &&
-      other.address === asking.address,
+      other !== asking && other.payment?.txId === asking.payment!.txId && other.address === asking.address,
   )
 }
 

@@ -120,7 +120,7 @@ export const BALANCE_PLANTS = [
     'forgotten-at-work',
     'A balance is forgotten at its end, although calls have reserved of it.',
     UNITS,
-    'return units.expiresAtMs >= expiresAtMs ? units : { ...units, expiresAtMs }',
+    'return { ...units, expiresAtMs: Math.max(units.expiresAtMs, expiresAtMs) }',
     'return units',
     TWO_KEYS,
   ),

@@ -776,9 +776,9 @@ export const ON_BALANCES = [
     meets: 'balances × streams',
     edits: [
       {
-        file: CLOSE,
-        find: "const isFree = brokenBy === 'seller' || balance.said === 'nonsense'",
-        replace: "const isFree = balance.said === 'nonsense' && brokenBy !== undefined",
+        file: 'src/app/charge/send-stream.ts',
+        find: "(brokenBy === 'seller' || balance.said === 'nonsense')",
+        replace: "(balance.said === 'nonsense' && brokenBy !== undefined)",
       },
     ],
   },

@@ -1,13 +1,12 @@
 /** The end of a call: applies what its final state says to all that it holds: claim, payment, credit, a window's call. */
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
-import type { EndedCall } from '../../ports/call-observer.js'
 import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { closeMove, isUnrecorded, untilAnswered } from './close-move.js'
 import { settleCredit } from './effects/credit.js'
 import { recordMove } from './effects/record.js'
-import { discardStream, sendStream, wholeStream } from './send-stream.js'
+import { discardStream, isFreeStream, sendStream, wholeStream } from './send-stream.js'
 import { countWindowCall, dropWindow, giveBackWindowCall } from './windows.js'
 
 /**
@@ -78,8 +77,10 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
         call.handled.answer = { ...call.handled.answer!, stream: undefined, body: bytes }
       }
       const isKept = lost === 'release' ? brokenBy === undefined : lost !== undefined
-      if (isFreeStream(call, brokenBy)) await closeAndDrop(deps, call, 'release')
-      else if (call.holds.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
+      if (isFreeStream(call, brokenBy)) {
+        call.balance!.charged = 0
+        await closeAndDrop(deps, call, 'release')
+      } else if (call.holds.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
       else dropLease(deps, call)
     })
     .catch(cause => {
@@ -87,14 +88,6 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
       dropLease(deps, call)
     })
     .finally(inFlight.leave)
-}
-
-/** On a balance, a stream that its seller broke costs nothing. One that its buyer broke costs what was said, or the price. */
-function isFreeStream({ balance }: Call, brokenBy: EndedCall['brokenBy']): boolean {
-  if (balance === undefined) return false
-  const isFree = brokenBy === 'seller' || balance.said === 'nonsense'
-  if (isFree) balance.charged = 0
-  return isFree
 }
 
 /**

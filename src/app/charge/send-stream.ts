@@ -34,8 +34,7 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
       if (brokenBy) {
         const { traceId, payment } = call
         const broken = { err: cause, traceId, txId: payment.txId, endpoint: name, brokenBy }
-        const isFree = brokenBy === 'seller' && call.balance !== undefined
-        const cost = isFree ? 'takes nothing from its balance' : 'stays charged'
+        const cost = isFreeStream(call, brokenBy) ? 'takes nothing from its balance' : 'stays charged'
         deps.logger.warn(broken, `a stream broke; it ${cost}`)
       }
       if (!isComplete) stopSource()
@@ -124,6 +123,11 @@ export async function wholeStream(deps: ChargeDeps, call: Call, bytesMax: number
   } finally {
     for (const stop of stops) stop()
   }
+}
+
+/** On a balance, a stream that its seller broke costs nothing. One that its buyer broke costs what was said, or the price. */
+export function isFreeStream({ balance }: Call, brokenBy: EndedCall['brokenBy']): boolean {
+  return balance !== undefined && (brokenBy === 'seller' || balance.said === 'nonsense')
 }
 
 /** Ends the source of an answer that is not sent, and tells the handler. */

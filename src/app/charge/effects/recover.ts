@@ -31,7 +31,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
   }
   const landing = await landingOf(deps, call, recorded)
   if (landing === 'unknown') return later(call, 'undecided')
-  // A process that stood still hears what came meanwhile in turn: the chain's word, and then that its caller has hung up.
+  // How long the answer is kept depends on the caller, and a process that stood still may hear of its hang-up after the chain's word.
   if (call.holds.key === undefined) await sleep(deps.clock, 0)
   const sinceMs = deps.clock.monotonic()
   try {

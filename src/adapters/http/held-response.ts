@@ -41,7 +41,7 @@ const FAILED_LATE =
 const HELD = Symbol('held')
 type Route = ServerResponse & { readonly [HELD]: HeldResponse }
 
-/** Node would throw. Behind another gate nothing is sent yet. */
+/** What a route sets after the head was sent is dropped: Node would throw. Behind another gate the head is not sent yet. */
 const LATE = Object.fromEntries(
   ['setHeader', 'removeHeader', 'appendHeader'].map(name => [
     name,
@@ -90,7 +90,7 @@ export class HeldResponse implements ReplyTarget {
     this.#before = res.getHeaders()
     this.#bytesBefore = this.#bytesWritten
     Object.assign(res, HeldResponse.writers, { [HELD]: this })
-    // Middleware that compresses keeps who waits for `drain` until it has a head.
+    // Middleware that compresses holds listeners of `drain` back until there is a head.
     if (Object.hasOwn(res, 'on')) res.on = EventEmitter.prototype.on as typeof res.on
     Object.defineProperty(res, 'headersSent', HeldResponse.headersSent)
     return new Promise((resolve, reject) => {

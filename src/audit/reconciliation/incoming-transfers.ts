@@ -83,7 +83,7 @@ export function transferOf(transaction: unknown): Transfer {
   const { sender } = transfer
   return {
     ...landed,
-    // Some indexers say so that it is no clawback.
+    // Some indexers name the zero address where a transfer is no clawback.
     ...(typeof sender === 'string' && sender !== ZERO_ADDRESS && { payer: sender }),
     receiver: textIn(transfer, 'receiver'),
     asset: bigintIn(transfer, 'asset-id').toString(),

@@ -1,10 +1,14 @@
 /** Every link between the documents leads to a file that is there, and to a heading or an anchor in it. */
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { wordsByHand } from '../../build/count-words.mjs'
 import { kindsOfDocuments, llmsText } from '../../build/documents-index.mjs'
 import { ROOT } from '../cli/project-folder.js'
+
+const run = promisify(execFile)
 
 const documents = [
   ...readdirSync(ROOT).filter(file => file.endsWith('.md')),
@@ -62,6 +66,28 @@ it('every link leads somewhere', () => {
     [...new Set(linksIn(file))].filter(link => !leadsSomewhere(file, link)).map(link => `${file}: ${link}`),
   )
   expect(dead).toEqual([])
+})
+
+/** Of the package, these alone name tests and sources, which are in the repository; and no package has the pictures. */
+const MAY_NAME_SOURCES = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'proof/']
+
+it('every link of the packed documents leads to what is packed', async () => {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: ROOT })
+  const [{ files }] = JSON.parse(stdout) as [{ files: readonly { path: string }[] }]
+  const packed = files.map(({ path }) => path)
+  const isPacked = (path: string) => packed.some(file => file === path || file.startsWith(join(path, '/')))
+  const pages = packed.filter(
+    file => /^[^/]*\.txt$|\.md$/.test(file) && !MAY_NAME_SOURCES.some(name => file.startsWith(name)),
+  )
+  expect(pages.length).toBeGreaterThan(40)
+  const outside = pages.flatMap(page =>
+    [...new Set(linksIn(page))]
+      .filter(link => !link.startsWith('#'))
+      .map(link => join(dirname(page), decodeURI(link.split('#')[0]!)))
+      .filter(path => !path.startsWith('docs/pictures/') && !isPacked(path))
+      .map(path => `${page}: ${path}`),
+  )
+  expect(outside).toEqual([])
 })
 
 it('every script that the documents name is one of package.json', () => {

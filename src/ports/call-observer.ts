@@ -87,7 +87,7 @@ export interface UnitsOfCall {
   readonly balance: string
   /** What the call's payment bought. The payment itself is income, and what calls take from the balance is not. */
   readonly sold?: number
-  /** What the call took; 0 for a stream that its seller broke. */
+  /** What the call took; 0 for a stream that its seller broke, or whose call another one took over. */
   readonly used?: number
   /** What the store did not confirm: it may have been taken. */
   readonly inDoubt?: number

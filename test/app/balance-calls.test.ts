@@ -9,7 +9,8 @@ import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { Handler } from '../../src/domain/handler-context.js'
 import { TESTNET } from '../../src/domain/network.js'
-import type { ChargeRequest } from '../../src/ports/charge.js'
+import type { EndedCall } from '../../src/ports/call-observer.js'
+import type { ChargeOutcome, ChargeRequest } from '../../src/ports/charge.js'
 import type { CloseMove, UnitsChargeStore } from '../../src/ports/charge-store.js'
 import { type Given, oneCall, SELLER, START_MS } from '../support/one-call.js'
 
@@ -63,11 +64,13 @@ function balanced({ left = 3 * PRICE, handler = () => 'work', store, request, gi
   const leases = leasesIn(charges, LEASE_MS, logger, world.clock)
   Object.assign(world, { store: charges, ...given?.world })
   Object.assign(world.upkeep, { leases })
-  const charge = createCharge(world, [], { enter() {}, leave() {} })
+  const told: EndedCall[] = []
+  const charge = createCharge(world, [{ ended: call => void told.push(call) }], { enter() {}, leave() {} })
   const callNow = (more: Partial<ChargeRequest> = {}) => charge.call('work', { ...asked, ...more })
   return {
     ...it,
     pending,
+    told,
     charges: whole,
     timeline,
     runs: () => runs,
@@ -506,24 +509,33 @@ describe('while the store is silent', () => {
 
 describe('a stream on a balance', () => {
   /** Its chunks as they are read, and what its handler says that it cost. */
-  function streamed(cost?: string) {
+  function streamed(cost?: string, store?: Scene['store']) {
     const ends: ((arrived: boolean) => void)[] = []
     const handler = async function* (ctx: Parameters<Handler>[0]) {
       yield 'one'
       if (cost !== undefined) ctx.charge(cost)
       yield 'two'
     }
+    const it = balanced({
+      handler: handler as never,
+      given: { def: { stream: true } },
+      request: {
+        streams: true,
+        caller: { gone: () => false, onGone: () => () => {}, onEnd: listener => void ends.push(listener) },
+      },
+      ...(store && { store }),
+    })
     return {
-      ...balanced({
-        handler: handler as never,
-        given: { def: { stream: true } },
-        request: {
-          streams: true,
-          caller: { gone: () => false, onGone: () => () => {}, onEnd: listener => void ends.push(listener) },
-        },
-        store: () => ({ count: () => expect.unreachable() }),
-      }),
-      end: () => ends[0]!(true),
+      ...it,
+      /** What is told of the call, and when, after its stream has left. */
+      async toldOf({ answer }: ChargeOutcome) {
+        for await (const _ of answer!.stream!.chunks);
+        ends[0]!(true)
+        const sinceMs = it.timeline.nowMs
+        it.told.length = 0
+        await it.timeline.run(sinceMs + HOUR_MS / 2, () => it.told.length > 0)
+        return { afterMs: it.timeline.nowMs - sinceMs, units: it.told[0]?.units }
+      },
     }
   }
 
@@ -531,17 +543,77 @@ describe('a stream on a balance', () => {
     [undefined, PRICE],
     ['$0.004', 4_000],
   ])('is reserved until it has ended, and counted then: %s', async (cost, charged) => {
-    const { call, stored, end } = streamed(cost)
-    const { final, balance, answer } = await call()
-    expect({ final, balance }).toEqual({
+    const { call, stored, toldOf } = streamed(cost)
+    const outcome = await call()
+    expect(outcome).toMatchObject({
       final: 'counted',
       balance: { id: ID, reserved: PRICE, left: 3 * PRICE },
     })
     expect(await stored()).toEqual({ unused: 3 * PRICE, free: 2 * PRICE })
-    for await (const _ of answer!.stream!.chunks);
-    end()
     const left = 3 * PRICE - charged
-    await expect.poll(stored).toEqual({ unused: left, free: left })
+    expect(await toldOf(outcome)).toEqual({ afterMs: 0, units: { balance: ID, used: charged, left } })
+    expect(await stored()).toEqual({ unused: left, free: left })
+  })
+
+  it('tells what was left when it was counted, not when it began', async () => {
+    const { call, callNow, toldOf } = streamed()
+    const outcome = await call()
+    await callNow({ idempotencyKey: 'another', streams: false })
+    expect(await toldOf(outcome)).toMatchObject({ units: { used: PRICE, left: PRICE } })
+  })
+
+  const noRenewal = () => ({
+    async renew() {
+      throw new Error('no store')
+    },
+  })
+
+  it('that another call took over, and counted, is told to have taken nothing', async () => {
+    const it: ReturnType<typeof streamed> = streamed('$0.004', noRenewal)
+    const first = await it.call()
+    await it.timeline.run(it.timeline.nowMs + LEASE_MS)
+    const second = await it.callNow({ streams: false })
+    expect(second).toMatchObject({ final: 'counted', balance: { charged: 4_000 } })
+    expect(it.told).toMatchObject([{ units: { used: 4_000 } }])
+    const left = 3 * PRICE - 4_000
+    expect(await it.toldOf(first)).toEqual({ afterMs: 0, units: { balance: ID, used: 0, left } })
+    expect(await it.stored()).toEqual({ unused: left, free: left })
+  })
+
+  it('whose record the store has lost is told to have taken nothing', async () => {
+    const it: ReturnType<typeof streamed> = streamed(undefined, noRenewal)
+    const outcome = await it.call()
+    await it.timeline.run(it.timeline.nowMs + 120_000)
+    expect(await it.toldOf(outcome)).toEqual({
+      afterMs: 0,
+      units: { balance: ID, used: 0, left: 3 * PRICE },
+    })
+    expect(await it.stored()).toEqual({ unused: 3 * PRICE, free: 3 * PRICE })
+  })
+
+  it('is told when it is counted, where the store was silent before', async () => {
+    let lost = 2
+    const it: ReturnType<typeof streamed> = streamed(undefined, store => ({
+      async count(move) {
+        if (lost-- > 0) throw new Error('no store')
+        return store.count(move)
+      },
+    }))
+    expect(await it.toldOf(await it.call())).toEqual({
+      afterMs: 750,
+      units: { balance: ID, used: PRICE, left: 2 * PRICE },
+    })
+    expect(it.pending).toEqual([])
+  })
+
+  it('is told as in doubt where the store stays silent, and is counted later', async () => {
+    const silent = async () => Promise.reject(new Error('no store'))
+    const it: ReturnType<typeof streamed> = streamed(undefined, () => ({ count: silent, close: silent }))
+    const { afterMs, units } = await it.toldOf(await it.call())
+    expect(units).toEqual({ balance: ID, inDoubt: PRICE })
+    expect(CERTAINTY_MS - afterMs).toBeLessThan(5_000)
+    await it.charges.close(it.pending[0]!)
+    expect(await it.stored()).toEqual({ unused: 2 * PRICE, free: 2 * PRICE })
   })
 })
 

@@ -19,7 +19,7 @@ export function namedBalance(
   const opensOnly = payment.kind === 'none' && subscriptionKey === undefined && idempotencyKey !== undefined
   if (!takesBalance && !opensOnly) return undefined
   const id = balanceId(owner, balanceKey)
-  return { id, reserved: undefined, left: undefined, said: undefined, charged: undefined }
+  return { id, reserved: undefined, left: undefined, said: undefined, charged: undefined, isInDoubt: false }
 }
 
 /** What a call with a fixed price reserves when it takes its key: one trip for both. */

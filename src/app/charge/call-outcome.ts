@@ -116,17 +116,15 @@ function boughtWindow({ endpoint }: Call, { subscription }: ChargeOutcome): stri
 /** What the call sold or took of a balance. */
 function unitsOf(
   deps: ChargeDeps,
-  { balance, handled: { streamEnd } }: Call,
+  { balance }: Call,
   { final, subscription }: ChargeOutcome,
   isReported: boolean,
 ): Pick<EndedCall, 'units'> | undefined {
   if (subscription?.units !== undefined && isReported)
     return { units: { balance: balanceId(deps.owner, subscription.key), sold: subscription.units } }
   if (balance?.charged === undefined) return undefined
-  const { id, charged } = balance
-  // What a stream takes is counted after its end: the store has said what was there before.
-  const left = streamEnd && balance.left !== undefined ? balance.left - charged : balance.left
-  if (final === 'uncounted') return { units: { balance: id, inDoubt: charged } }
+  const { id, charged, left, isInDoubt } = balance
+  if (final === 'uncounted' || isInDoubt) return { units: { balance: id, inDoubt: charged } }
   return final === 'counted' ? { units: { balance: id, used: charged, left } } : undefined
 }
 

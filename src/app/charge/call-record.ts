@@ -82,6 +82,8 @@ export interface CallsBalance {
   /** What the handler says that the call cost; `undefined` for the price. */
   said: number | 'nonsense' | undefined
   charged: number | undefined
+  /** Whether the store did not say that it counted. */
+  isInDoubt: boolean
 }
 
 /** What is asked of the payer, and until when the payment may still settle. */

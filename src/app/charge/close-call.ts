@@ -4,6 +4,7 @@ import type { Closed, CloseMove } from '../../ports/charge-store.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { closeMove, isUnrecorded, untilAnswered } from './close-move.js'
+import { countNow } from './effects/count.js'
 import { settleCredit } from './effects/credit.js'
 import { recordMove } from './effects/record.js'
 import { discardStream, isFreeStream, sendStream, wholeStream } from './send-stream.js'
@@ -47,11 +48,8 @@ export function closeCall(
   inFlight.enter()
   // The specification says: an answer that its caller never received frees the claim, and a retry may be charged
   // again. With `replay`, the store keeps whatever was charged for.
-  if (keeps === 'release') {
-    call.request.caller.onEnd(arrived => finish(arrived ? 'complete' : 'forfeit'))
-    return undefined
-  }
-  finish(keeps === undefined ? 'forfeit' : 'complete')
+  if (keeps === 'release') call.request.caller.onEnd(arrived => finish(arrived ? 'complete' : 'forfeit'))
+  else finish(keeps === undefined ? 'forfeit' : 'complete')
   return undefined
 }
 
@@ -69,25 +67,28 @@ function lostAnswers({ rules }: ChargeDeps, call: Call): 'release' | 'replay' | 
 function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): undefined {
   const lost = lostAnswers(deps, call)
   inFlight.enter()
-  call.handled.streamEnd = sendStream(deps, call, lost === undefined ? 0 : deps.rules.answerBytesMax)
-  call.handled.streamEnd
+  const sent = sendStream(deps, call, lost === undefined ? 0 : deps.rules.answerBytesMax)
+  const closed = sent
     .then(async ({ brokenBy, bytes }) => {
       if (bytes !== undefined) {
         call.handled.source = undefined
         call.handled.answer = { ...call.handled.answer!, stream: undefined, body: bytes }
       }
       const isKept = lost === 'release' ? brokenBy === undefined : lost !== undefined
-      if (isFreeStream(call, brokenBy)) {
-        call.balance!.charged = 0
-        await closeAndDrop(deps, call, 'release')
-      } else if (call.holds.held) await closeAndDrop(deps, call, isKept ? 'complete' : 'forfeit')
+      const isFree = isFreeStream(call, brokenBy)
+      if (isFree) call.balance!.charged = 0
+      if (call.balance && !isFree && (await countNow(deps, call)) === 'unknown') return
+      if (call.holds.held)
+        await closeAndDrop(deps, call, isFree ? 'release' : isKept ? 'complete' : 'forfeit')
       else dropLease(deps, call)
     })
     .catch(cause => {
       deps.logger.error({ err: cause, txId: call.payment.txId }, 'a call was not closed after its stream')
       dropLease(deps, call)
     })
-    .finally(inFlight.leave)
+  // What it took of a balance is told when the store has said so.
+  call.handled.streamEnd = call.balance === undefined ? sent : closed.then(() => sent)
+  void Promise.all([closed, call.handled.streamEnd]).then(inFlight.leave)
 }
 
 /**

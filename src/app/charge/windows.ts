@@ -81,26 +81,17 @@ export const USED_UP =
 export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
   const { soldAs, def } = call.endpoint
   const move = { endpoint: soldAs, token: call.id, leaseMs: def.timeout + deps.rules.timeouts.leaseMs }
-  const taken = await attempt()
-  if (taken.verdict === 'none') return 'uncovered'
-  if (taken.verdict === 'usedUp') {
-    call.window.callsLeft = 0
-    return 'uncovered'
-  }
+  const take = async () => deps.subscriptions.take!(id, move)
+  const taken = await take().catch((cause: unknown) => {
+    // The store may have reserved the call before its answer was lost.
+    deps.upkeep.pendingWindowMoves.add({ how: 'giveBack', id, token: call.id })
+    throw cause
+  })
+  if (taken.verdict === 'usedUp') call.window.callsLeft = 0
+  if (taken.verdict !== 'taken') return 'uncovered'
   call.window.used = { id, isCounted: taken.callsLeft !== undefined }
-  if (taken.callsLeft === undefined) return 'covered'
   call.window.callsLeft = taken.callsLeft
   return 'covered'
-
-  async function attempt() {
-    try {
-      return await deps.subscriptions.take!(id, move)
-    } catch (cause) {
-      // The store may have reserved the call before its answer was lost.
-      deps.upkeep.pendingWindowMoves.add({ how: 'giveBack', id, token: call.id })
-      throw cause
-    }
-  }
 }
 
 /** Sends without waiting, as a completion: after the work is done, a store's error never withholds the answer. */

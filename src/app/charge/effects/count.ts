@@ -9,7 +9,10 @@ import { closeMove, untilAnswered } from '../close-move.js'
  */
 export async function count(deps: ChargeDeps, call: Call) {
   if (call.request.caller.gone()) return 'abandoned'
-  if (call.handled.source !== undefined) return 'counted'
+  return call.handled.source === undefined ? countNow(deps, call) : 'counted'
+}
+
+export async function countNow(deps: ChargeDeps, call: Call) {
   const move = closeMove(deps, call, 'complete')
   const ask = () => deps.store.count!(move as CountMove)
   const onFailed = (err: unknown) =>
@@ -19,10 +22,14 @@ export async function count(deps: ChargeDeps, call: Call) {
     const { verdict, unused } = await untilAnswered(deps, ask, onFailed, untilMs)
     call.holds.held = false
     call.balance!.left = unused
-    return verdict === 'closed' ? 'counted' : 'superseded'
+    if (verdict === 'closed') return 'counted'
+    // Another call took this one over, or its record is gone: this one has taken nothing, also where its stream has left.
+    call.balance!.charged = 0
+    return 'superseded'
   } catch {
     // The store may have counted it, or does so later. Whoever asks again with the key gets the answer then, or a run of its own.
     deps.upkeep.pendingCloses.add(move)
+    call.balance!.isInDoubt = true
     return 'unknown'
   }
 }

@@ -123,11 +123,8 @@ export function forwarder(
       const pairs = headersFromUpstream(headers)
       const head = { status, ...renderHead(pairs) }
       // Which pages may read what is not sold, its own server says.
-      if (isSold === undefined)
-        Object.assign(
-          head.headers,
-          Object.fromEntries(pairs.filter(([name]) => /^access-control-/.test(name))),
-        )
+      const ofReaders = pairs.filter(([name]) => isSold === undefined && /^access-control-/.test(name))
+      Object.assign(head.headers, Object.fromEntries(ofReaders))
       return isStreamed
         ? new ForwardedAnswer({ body: '', ...head }, received)
         : new ForwardedAnswer({ body: received, ...head })

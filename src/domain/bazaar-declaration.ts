@@ -94,7 +94,7 @@ function withAnswer(
 
 /** `example` is a body, or a GET's query, that satisfies `input`. The caller has checked it. */
 export function bazaarOf({ method, bodyType, input }: Called, example: unknown): BazaarDeclaration {
-  if (bodyType !== undefined) return textDeclaration(method, bodyType)
+  if (bodyType !== undefined && method !== 'GET') return textDeclaration(method, bodyType)
   return method === 'GET'
     ? declaration(
         { type: 'http', method, queryParams: example },

@@ -105,12 +105,8 @@ export function headersToUpstream(request: ForwardedRequest, isWhole: boolean): 
     sent.push('content-length', String(headers['content-length']))
   const scheme = baseUrl.slice(0, baseUrl.indexOf(':'))
   sent.push('via', headers.via === undefined ? VIA : `${headers.via}, ${VIA}`)
-  sent.push(
-    'x-forwarded-proto',
-    scheme,
-    'x-forwarded-host',
-    baseUrl.slice(scheme.length + 3).split('/', 1)[0]!,
-  )
+  const host = baseUrl.slice(scheme.length + 3).split('/', 1)[0]!
+  sent.push('x-forwarded-proto', scheme, 'x-forwarded-host', host)
   if (clientAddress !== undefined) sent.push('x-forwarded-for', clientAddress)
   if (isAddress(payer)) sent.push('x-svc-payer', payer)
   if (txId !== undefined) sent.push('x-svc-tx-id', txId)
@@ -135,12 +131,8 @@ export function headersFromUpstream(headers: Readonly<Record<string, string | st
 
 function namedByConnection(connection: string | string[] | undefined): ReadonlySet<string> | undefined {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return undefined
-  return new Set(
-    String(connection)
-      .toLowerCase()
-      .split(',')
-      .map(name => name.trim()),
-  )
+  const names = String(connection).toLowerCase().split(',')
+  return new Set(names.map(name => name.trim()))
 }
 
 /** The types of bodies that are made while they are read. */

@@ -71,6 +71,27 @@ describe('an endpoint that is paid', () => {
     }
   })
 
+  it.each([
+    ['GET', 'PUT', 'DELETE'],
+    ['DELETE', 'GET', 'PUT'],
+  ] as const)('of ours is bought by each of its methods: %s, %s and %s', async (...methods) => {
+    const it = defineEndpoint({
+      name: 'it',
+      path: '/it/:id',
+      methods,
+      price: '$0.01',
+      handler: ({ params, body }) => ({ params, body }),
+    })
+    const { url } = await open([it], { sandbox: market.sandbox })
+    for (const method of methods) {
+      const { client, spent } = market.payer()
+      const body = method === 'GET' ? undefined : '{"n":3}'
+      const response = await client.fetch(`${url}/it/7${body ? '' : '?n=3'}`, { method, body })
+      const got = { params: { id: '7' }, body: { n: body ? 3 : '3' } }
+      expect([response.status, await response.json(), spent()]).toEqual([200, got, PRICE])
+    }
+  })
+
   it.each(['ours', 'official'])('of %s streams', async whose => {
     const door = gate()
     async function* parts() {

@@ -2,6 +2,7 @@
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Answer } from '../../domain/handler-answer.js'
 import type { NetworkFacts } from '../../domain/network.js'
+import type { Method } from '../../domain/path-pattern.js'
 import type { Chain } from '../../ports/chain.js'
 import type { ChargeStore } from '../../ports/charge-store.js'
 import type { Clock } from '../../ports/clock.js'
@@ -64,6 +65,8 @@ export interface EndpointEntry {
   readonly soldAs: string
   readonly terms: Terms
   readonly check: InputCheck | undefined
+  /** As it is quoted by each of its methods: a quote says how it is called. */
+  readonly byMethod?: ReadonlyMap<Method, EndpointEntry>
   /** Inputs that its schema may accept, for a probe whose price is a function. */
   readonly examples: () => Iterable<unknown>
   /** Warns of an answer that its schema does not describe; `undefined` in production. It never throws. */

@@ -34,8 +34,9 @@ export function createCharge(
     deps.logger.error({ err: cause, state, traceId }, 'an effect broke')
   return {
     async call(name, request) {
-      const endpoint = deps.endpoints.get(name)
-      if (endpoint === undefined) throw new Error(`no endpoint is named ${name}`)
+      const first = deps.endpoints.get(name)
+      if (first === undefined) throw new Error(`no endpoint is named ${name}`)
+      const endpoint = first.byMethod?.get(request.target!.method) ?? first
       inFlight.enter()
       try {
         // A quote waits for nothing.

@@ -54,8 +54,7 @@ export function gateOver(
   /** Finds the route of a request. Without a path of its own the middleware learns it from the framework, once for each route. */
   function pricing(terms: GateTerms) {
     const methods = [terms.methods ?? terms.method ?? []].flat()
-    const isWhole = terms.path !== undefined && methods.length > 0
-    const own = isWhole ? register(terms, terms.path!, methods) : undefined
+    const own = terms.path && methods.length > 0 ? register(terms, terms.path, methods) : undefined
     const learned = new Map<string, RouteTable>()
     /** @param seen the path that the framework says, where it does */
     return ({ method, target }: Pick<HostRequest, 'method' | 'target'>, seen?: unknown): Route => {

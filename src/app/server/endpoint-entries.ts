@@ -10,6 +10,7 @@ import { examplesOf } from '../../domain/example-input.js'
 import { type Answer, contentOf } from '../../domain/handler-answer.js'
 import { declaredIdentifier, PAYMENT_IDENTIFIER } from '../../domain/idempotency-key.js'
 import { BASE_UNITS_MAX } from '../../domain/money.js'
+import { methodsOf } from '../../domain/path-pattern.js'
 import { merchantExtension, quotedService, quotedTags } from '../../domain/quote-fields.js'
 import { periodMs } from '../../domain/subscription-terms.js'
 import { PAYMENT_REQUIRED_HEADER } from '../../domain/x402.js'
@@ -42,24 +43,32 @@ export function entryMaker(
     ...merchantExtension(agent.merchant),
     ...(idempotency && { [PAYMENT_IDENTIFIER]: declaredIdentifier(idempotency.required) }),
   }
-  const quotedTerms = (def: EndpointDef) => {
-    const extensions = { ...extensionsOf(def, exampleCheck(def), warn), ...ofAgent }
+  const quotedTerms = (def: EndpointDef, tell: Warn) => {
+    const extensions = { ...extensionsOf(def, exampleCheck(def), tell), ...ofAgent }
     const quoted = termsOf(def, terms, extensions)
-    warnOfSize(def, quoted, basePath, warn)
+    warnOfSize(def, quoted, basePath, tell)
     return quoted
   }
   warnOfMetadata(agent, warn)
-  return def => ({
-    def,
-    ...ownership(def, owner),
-    terms: quotedTerms(def),
-    check: inputCheck(def),
-    examples: () => examplesOf(def.input),
-    checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
-    takesBalance: takesBalance(agent.balance, def),
-    periodMs: periodOf(agent, def),
-    rate: rateOf(def, rate),
-  })
+  return def => {
+    const shared = {
+      def,
+      ...ownership(def, owner),
+      check: inputCheck(def),
+      examples: () => examplesOf(def.input),
+      checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
+      takesBalance: takesBalance(agent.balance, def),
+      periodMs: periodOf(agent, def),
+      rate: rateOf(def, rate),
+    }
+    const entries = methodsOf(def).map((method, at) => {
+      return [
+        method,
+        { ...shared, terms: quotedTerms({ ...def, method }, at === 0 ? warn : () => {}) },
+      ] as const
+    })
+    return { ...entries[0]![1], byMethod: new Map(entries) }
+  }
 }
 
 function periodOf({ balance }: AgentDef, { sells, subscription }: EndpointDef): number | undefined {
@@ -85,10 +94,10 @@ export function extensionsOf(
   warn: Warn,
 ): Record<string, unknown> | undefined {
   if (!def.listed) return undefined
-  const accepted = [...examplesOf(def.input)].map(check).flatMap(checked => {
-    // Of a query the coerced values, which the schema describes.
-    return 'value' in checked ? [checked.value] : []
-  })
+  // Of a query the coerced values, which the schema describes.
+  const accepted = [...examplesOf(def.input)]
+    .map(check)
+    .flatMap(each => ('value' in each ? [each.value] : []))
   const { declared, leftOut } = listableOf(def, accepted, answerExamples(def))
   if (leftOut !== undefined) {
     const why =
@@ -139,10 +148,9 @@ function warnOfSize({ name }: EndpointDef, terms: Terms, basePath: string, warn:
 const validator = ajvValidator()
 
 /** `undefined` where every input is accepted. */
-function inputCheck({ input, inputSchema, method, allowSlowInput }: EndpointDef) {
+function inputCheck({ input, inputSchema, method, allowSlowInput: allowSlow }: EndpointDef) {
   if (inputSchema !== undefined) return standardCheck(inputSchema.schema)
-  if (input === undefined) return undefined
-  return validator.compile(input, { coerce: method === 'GET', allowSlow: allowSlowInput })
+  return input === undefined ? undefined : validator.compile(input, { coerce: method === 'GET', allowSlow })
 }
 
 export type ExampleCheck = (example: unknown) => Checked

@@ -65,11 +65,14 @@ export const SCOPES = {
   admission: {
     mutate: [
       'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
-      'src/app/charge/{owners,check-payer-proof,stored-answers,windows}.ts',
+      'src/app/charge/{owners,check-payer-proof,stored-answers}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{admitting,holding,opening,quoting,sealing,verifying,window-calls}.test.ts'],
+    tests: [
+      'test/app/{admitting,balance-calls,call,closing,holding,opening,owners,payer-proof,prefer-window}.test.ts',
+      'test/app/{quoted-sponsors,quoting,recording,sealing,tasks,validating,verifying,window-calls}.test.ts',
+    ],
   },
   balances: {
     mutate: ['src/app/charge/effects/{count,cover-by-balance}.ts', 'src/app/charge/{balances,close-move}.ts'],
@@ -87,7 +90,10 @@ export const SCOPES = {
     mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,windows}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{charge,call,closing,outcome,ended-call,window-calls}.test.ts'],
+    tests: [
+      'test/app/{balance-calls,call,charge,closing,ended-call,outcome,recording,stream-ends}.test.ts',
+      'test/app/window-calls.test.ts',
+    ],
   },
   answers: {
     mutate: ['src/app/charge/{render-answer,json-mistakes,handler-failure,payment-challenge}.ts'],

@@ -47,7 +47,7 @@ describe('a call', () => {
   it('is not taken, nor counted, by a process that is leaving', async () => {
     const stop = { draining: () => true } as ChargeDeps['stop']
     const { walk, rateLimit } = server(PER_IP, { stop })
-    expect(await walk({})).toMatchObject({ answer: 'draining', retryAfterMs: 5_000 })
+    expect(await walk({})).toMatchObject({ answer: 'draining' })
     expect(rateLimit.peek('ip:192.0.2.7', perMinute(1))).toEqual({ admitted: true })
   })
 

@@ -9,7 +9,7 @@ import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { Handler } from '../../src/domain/handler-context.js'
 import { TESTNET } from '../../src/domain/network.js'
-import type { EndedCall } from '../../src/ports/call-observer.js'
+import type { CallObserver, EndedCall } from '../../src/ports/call-observer.js'
 import type { ChargeOutcome, ChargeRequest } from '../../src/ports/charge.js'
 import type { CloseMove, UnitsChargeStore } from '../../src/ports/charge-store.js'
 import { type Given, oneCall, SELLER, START_MS } from '../support/one-call.js'
@@ -65,7 +65,11 @@ function balanced({ left = 3 * PRICE, handler = () => 'work', store, request, gi
   Object.assign(world, { store: charges, ...given?.world })
   Object.assign(world.upkeep, { leases })
   const told: EndedCall[] = []
-  const charge = createCharge(world, [{ ended: call => void told.push(call) }], { enter() {}, leave() {} })
+  const observer: CallObserver = {
+    ended: call => void told.push(call),
+    streaming: () => expect.unreachable('what a stream costs is not known before its end'),
+  }
+  const charge = createCharge(world, [observer], { enter() {}, leave() {} })
   const callNow = (more: Partial<ChargeRequest> = {}) => charge.call('work', { ...asked, ...more })
   return {
     ...it,
@@ -74,6 +78,8 @@ function balanced({ left = 3 * PRICE, handler = () => 'work', store, request, gi
     charges: whole,
     timeline,
     runs: () => runs,
+    /** What the observers of the calls were told of this balance, or of one that was sold. */
+    units: () => told.map(({ units }) => units),
     callNow,
     call: async (more?: Partial<ChargeRequest>) => (await ended(() => callNow(more))).answer,
     /** What a call could take now, and what is not counted. */
@@ -105,6 +111,7 @@ describe('a call on a balance', () => {
     expect(during).toEqual({ unused: 3 * PRICE, free: 2 * PRICE })
     expect(await it.stored()).toEqual({ unused: 2 * PRICE, free: 2 * PRICE })
     expect(it.pending).toEqual([])
+    expect(it.units()).toEqual([{ balance: ID, used: PRICE, left: 2 * PRICE }])
   })
 
   it('asks the store twice: to take its key with its price, and to count', async () => {
@@ -170,10 +177,12 @@ describe('a call on a balance', () => {
   })
 
   it('asked for again with its key gets its answer, and what it cost then', async () => {
-    const { call, runs, stored } = balanced()
+    const { call, runs, stored, units } = balanced()
     await call()
     expect(await call()).toMatchObject({ final: 'replayed', balance: { id: ID, charged: PRICE } })
     expect(runs()).toBe(1)
+    // What it took is reported once.
+    expect(units().slice(1)).toEqual([undefined])
     expect(await stored()).toEqual({ unused: 2 * PRICE, free: 2 * PRICE })
   })
 
@@ -452,6 +461,8 @@ describe('while the store is silent', () => {
     const { answer, ms } = await it.ended(() => it.callNow())
     expect(answer).toMatchObject({ final: 'uncounted' })
     expect(answer.answer).toBeUndefined()
+    expect(answer.balance!.charged).toBeUndefined()
+    expect(it.units()).toEqual([{ balance: ID, inDoubt: PRICE }])
     expect(ms).toBeLessThan(CERTAINTY_MS)
     expect(ms).toBeGreaterThan(CERTAINTY_MS - 5_000)
     expect(it.pending).toMatchObject([{ how: 'complete', charge: PRICE, slot: SLOT, hasUnits: true }])
@@ -508,17 +519,22 @@ describe('while the store is silent', () => {
 })
 
 describe('a stream on a balance', () => {
-  /** Its chunks as they are read, and what its handler says that it cost. */
-  function streamed(cost?: string, store?: Scene['store']) {
+  /** Its chunks as they are read, and what its handler says that it cost, before it breaks the stream or ends it. */
+  function streamed(
+    cost?: string,
+    store?: Scene['store'],
+    { breaks = false, rules = {} as Given['rules'] } = {},
+  ) {
     const ends: ((arrived: boolean) => void)[] = []
     const handler = async function* (ctx: Parameters<Handler>[0]) {
       yield 'one'
       if (cost !== undefined) ctx.charge(cost)
+      if (breaks) throw new Error('broken')
       yield 'two'
     }
     const it = balanced({
       handler: handler as never,
-      given: { def: { stream: true } },
+      given: { def: { stream: true }, rules },
       request: {
         streams: true,
         caller: { gone: () => false, onGone: () => () => {}, onEnd: listener => void ends.push(listener) },
@@ -615,6 +631,25 @@ describe('a stream on a balance', () => {
     await it.charges.close(it.pending[0]!)
     expect(await it.stored()).toEqual({ unused: 2 * PRICE, free: 2 * PRICE })
   })
+
+  it('is kept for its key, though the seller keeps no answers under keys', async () => {
+    const it = streamed(undefined, undefined, { rules: { idempotency: undefined } })
+    await it.toldOf(await it.call())
+    expect(await it.call()).toMatchObject({ final: 'replayed', balance: { charged: PRICE } })
+    expect(it.runs()).toBe(1)
+  })
+
+  it('costs nothing where its handler broke it, also after that said what it cost', async () => {
+    for (const cost of [undefined, '$0.004']) {
+      const it = streamed(cost, undefined, { breaks: true })
+      const outcome = await it.call()
+      await expect(it.toldOf(outcome)).rejects.toThrow()
+      await expect.poll(() => it.told).toHaveLength(1)
+      const units = { balance: ID, used: 0, left: 3 * PRICE }
+      expect(it.told).toMatchObject([{ final: 'counted', streamBroken: true, brokenBy: 'seller', units }])
+      expect(await it.stored()).toEqual({ unused: 3 * PRICE, free: 3 * PRICE })
+    }
+  })
 })
 
 it('a call that another one took over counts nothing, and gives no answer', async () => {
@@ -624,4 +659,5 @@ it('a call that another one took over counts nothing, and gives no answer', asyn
   const outcome = await it.call()
   expect(outcome).toMatchObject({ final: 'superseded', balance: { left: 7 } })
   expect(outcome.answer).toBeUndefined()
+  expect(it.units()).toEqual([undefined])
 })

@@ -25,6 +25,26 @@ describe('a new call', () => {
     expect(fieldsOf(call)).toMatchObject({ handlerMs: 10_000, settleByMs: Number.POSITIVE_INFINITY })
   })
 
+  it('has all fields of its parts, so that all calls have one shape', () => {
+    const { window, earlier, end, payment } = scene({ request: { payment: PAYMENT } }).call
+    expect(window).toStrictEqual({
+      endedKey: undefined,
+      used: undefined,
+      callsLeft: undefined,
+      sold: undefined,
+    })
+    expect(earlier).toStrictEqual({ recorded: undefined, replayed: undefined })
+    const unsaid = undefined
+    expect(end).toStrictEqual({ problem: unsaid, refusal: unsaid, retryAfterMs: unsaid, mismatch: unsaid })
+    expect(payment.isProven).toBe(false)
+  })
+
+  it('has the target that its door found, else that of its endpoint', () => {
+    const target = { method: 'POST', path: '/items/7', params: { id: '7' } } as const
+    expect(scene({ request: { target } }).call.request.target).toBe(target)
+    expect(scene().call.request.target).toMatchObject({ method: 'POST', path: '/work' })
+  })
+
   it.each<[string, Scene]>([
     ['without a payment', {}],
     ['with one that the door could not read', { request: { payment: MALFORMED } }],

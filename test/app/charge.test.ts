@@ -1,19 +1,28 @@
 /** The walk of one call through the machine, seen from its door: what it is told, and who else is told when it has ended. */
 
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { describe, expect, it } from 'vitest'
 import { MESSAGES } from '../../src/app/charge/call-outcome.js'
+import { newCall } from '../../src/app/charge/call-record.js'
+import { ownedBy } from '../../src/app/charge/owners.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
+import { seal } from '../../src/app/charge/stored-answers.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import { TESTNET } from '../../src/domain/network.js'
-import type { EndedCall } from '../../src/ports/call-observer.js'
+import type { CallObserver, EndedCall } from '../../src/ports/call-observer.js'
+import type { Landing } from '../../src/ports/chain.js'
+import type { Opened } from '../../src/ports/charge-store.js'
 import { PAYMENT, type Scene, scene } from '../support/charge-fixture.js'
-import { START_MS } from '../support/one-call.js'
+import { READ, START_MS } from '../support/one-call.js'
 
 const DEF = { name: 'work', description: 'Works.', amount: '10000', timeout: 10_000 } as EndpointDef
 const TERMS = termsOf(DEF, { network: TESTNET, payTo: 'SELLER', maxTimeoutSeconds: 60, networkIds: 'both' })
 
 const SELLING = { def: { ...DEF, handler: () => 'work' }, terms: TERMS }
+const ANSWER = { status: 200, headers: {}, body: 'of an earlier call' } as const
+const CALLER = { gone: () => false, onGone: () => () => {}, onEnd: () => {} }
+const READER = { read: () => READ }
 const REFUSES = new Error('an observer that throws')
 
 /** A seller of one endpoint. A payment of less than its price is refused once the call holds it. */
@@ -26,9 +35,11 @@ function seller({ world, ...given }: Scene = {}) {
   }
   Object.assign(it.world, ports, world)
   const ended: EndedCall[] = []
+  const streaming: EndedCall[] = []
   const busy: number[] = []
-  const observer = {
-    ended: (call: EndedCall) => {
+  const observer: CallObserver = {
+    streaming: call => void streaming.push(call),
+    ended: call => {
       ended.push(call)
       busy.push(it.seen.inFlight)
     },
@@ -39,10 +50,36 @@ function seller({ world, ...given }: Scene = {}) {
     },
   }
   const charge = createCharge(it.world, [throwing, observer], it.inFlight)
-  return { ...it, charge, ended, busy }
+  return { ...it, charge, ended, streaming, busy }
 }
 
 const paid = { request: { payment: PAYMENT } }
+
+/** A timer of a clock that stands still: only what is due at once is ever run. */
+function onlyNow(ms: number, run: () => void) {
+  if (ms === 0) run()
+  return () => {}
+}
+
+interface Settling extends Scene {
+  readonly settle: () => Promise<object>
+  readonly lookup?: () => Promise<Landing>
+  readonly open?: () => Promise<Opened>
+}
+
+/** A seller whose facilitator answers as told, and whose store records and resolves what it is asked to. */
+function settling({ settle, lookup, open, ...given }: Settling) {
+  const it = seller({ ...paid, read: {}, rules: { credit: undefined }, endpoint: SELLING, ...given })
+  const store = { record: async () => 'recorded', resolve: async () => 'completed', ...(open && { open }) }
+  Object.assign(it.world, {
+    facilitator: { supported: () => undefined, verify: async () => ({ verdict: 'valid' }), settle },
+    chain: { round: () => 100n, lookup },
+    stop: { draining: () => false, cutting: () => false, onCut: () => () => {} },
+    store: { ...it.world.store, ...store },
+    clock: { now: () => START_MS, monotonic: () => START_MS, after: onlyNow },
+  })
+  return it
+}
 
 describe('a call', () => {
   it('is reported once to each observer, whatever another one throws, and keeps the server until then', async () => {
@@ -77,24 +114,90 @@ describe('a call', () => {
     [new Error('down'), 'inDoubt', false],
   ])('whose settlement is refused says so only of a payment that it still holds: %s', async (...row) => {
     const [closed, final, isSaid] = row
-    const ports = {
-      facilitator: {
-        supported: () => undefined,
-        verify: async () => ({ verdict: 'valid' }),
-        settle: async () => ({ verdict: 'refused', reason: 'You have no funds.' }),
-      },
-      chain: { round: () => 100n },
-      stop: { draining: () => false, cutting: () => false, onCut: () => () => {} },
-      store: { record: async () => 'recorded' },
-      clock: { now: () => START_MS, monotonic: () => START_MS, after: () => () => {} },
-    }
-    const it = seller({ ...paid, read: {}, closed: closed!, rules: { credit: undefined }, endpoint: SELLING })
-    Object.assign(it.world, { ...ports, store: { ...it.world.store, ...ports.store } })
+    const settle = async () => ({ verdict: 'refused', reason: 'You have no funds.' })
+    const it = settling({ settle, closed: closed! })
     const { problem, ...outcome } = await it.charge.call('work', it.request)
     expect(outcome.final).toBe(final)
     expect(problem!.message).toBe(isSaid ? 'You have no funds.' : MESSAGES.inDoubt)
     expect(outcome.receipt?.success).toBe(isSaid ? false : undefined)
   })
+
+  it('whose settlement has no clear answer is charged where the chain has its payment', async () => {
+    const it = settling({ settle: async () => ({ verdict: 'unknown' }), lookup: async () => 'found' })
+    const outcome = await it.charge.call('work', it.request)
+    expect(outcome).toMatchObject({ final: 'settled', answer: { body: '"work"' } })
+    expect(outcome.path).toContain('reconciling.found')
+  })
+
+  it('that takes over one that stopped while settling gets its answer, where that was paid', async () => {
+    const kept = {
+      answer: ANSWER,
+      txId: 'TX',
+      payer: 'PAYER',
+      amount: '10000',
+      asset: '1',
+      window: undefined,
+    }
+    const recorded = { payment: { txId: 'TX', firstValid: 100n, lastValid: 200n } }
+    const it: ReturnType<typeof settling> = settling({
+      settle: async () => ({ verdict: 'settled' }),
+      open: async () => {
+        const { hold, seals } = ownedBy(
+          it.world,
+          newCall(it.world, it.endpoint, it.request, READER),
+          undefined,
+        )!
+        const answer = seal(kept, seals[0]!, hold.claim.name, it.world.random)
+        return { verdict: 'orphaned', recorded: { ...recorded, answer } }
+      },
+    })
+    const outcome = await it.charge.call('work', it.request)
+    expect(outcome).toMatchObject({ final: 'replayed', receipt: { txId: 'TX' } })
+    expect(String(outcome.answer!.body)).toBe(ANSWER.body)
+    expect(outcome.path).toContain('recovering.found')
+  })
+
+  it.each([false, true])(
+    'whose answer is a stream is reported as it is charged, and at its end; broken: %s',
+    async breaks => {
+      const told: unknown[] = []
+      const onMessage = (message: unknown) => void told.push(message)
+      subscribe('svc.call.ended', onMessage)
+      const end: ((arrived: boolean) => void)[] = []
+      const handler = async function* () {
+        yield 'one'
+        if (breaks) throw new Error('broken')
+      }
+      const it = settling({
+        settle: async () => ({ verdict: 'settled', txId: 'TX' }),
+        endpoint: { ...SELLING, def: { ...DEF, handler, stream: true } as never },
+        request: {
+          ...paid.request,
+          streams: true,
+          caller: { ...CALLER, onEnd: listener => void end.push(listener) },
+        },
+      })
+      const outcome = await it.charge.call('work', it.request)
+      expect(it.streaming).toMatchObject([{ final: 'settled', charged: 'yes', txId: 'TX' }])
+      expect(it.streaming[0]).not.toHaveProperty('streamBroken')
+      expect(it.ended).toEqual([])
+      const read = async () => {
+        for await (const _ of outcome.answer!.stream!.chunks);
+      }
+      await (breaks ? expect(read()).rejects.toThrow() : read())
+      end[0]!(!breaks)
+      await expect.poll(() => it.ended).toHaveLength(1)
+      unsubscribe('svc.call.ended', onMessage)
+      expect(it.ended).toMatchObject([{ final: 'settled', charged: 'yes', txId: 'TX' }])
+      const { streamBroken, brokenBy } = it.ended[0]!
+      expect({ streamBroken, brokenBy }).toEqual(
+        breaks
+          ? { streamBroken: true, brokenBy: 'seller' }
+          : { streamBroken: undefined, brokenBy: undefined },
+      )
+      expect(told).toEqual([{ endpoint: it.endpoint.def, call: it.ended[0] }])
+    },
+  )
 
   it('whose payment nothing can read goes no further; a quote needs no reader', async () => {
     const cause = new Error('algosdk is missing')

@@ -340,6 +340,14 @@ describe('giving back', () => {
     expect(it.seen).toMatchObject({ closes: [{}], deleted: ['window'] })
   })
 
+  it('drops a balance that was being sold where balances are kept', async () => {
+    const dropped: string[] = []
+    const it = held({ call: { sold: { ...WINDOW, units: 5 } } })
+    Object.assign(it.world.store, { drop: async (slot: string) => void dropped.push(slot) })
+    expect(await giveBack(it.world, it.call)).toBe('released')
+    expect({ dropped, deleted: it.seen.deleted }).toEqual({ dropped: ['balance window'], deleted: [] })
+  })
+
   it.each<[string, Scene['closed']]>([
     ['superseded', 'superseded'],
     ['storeDown', DOWN],
@@ -380,4 +388,19 @@ describe('the credit that a run took', () => {
   it('is not given to a payer of whom none was taken', async () => {
     expect((await closed(held(), 'settled')).credit).toEqual([])
   })
+})
+
+it('a call in doubt that holds nothing has nothing to pass on', () => {
+  const it = held({ call: { held: false, owned: undefined } })
+  expect(closeCall(it.world, it.call, 'inDoubt', it.inFlight)).toBeUndefined()
+  expect(it.seen).toMatchObject({ leases: [], inDoubt: [], closes: [] })
+})
+
+it('an answer whose key counts no more, because of a deploy, is kept for its payment alone', async () => {
+  const { hows, closes } = await closed(
+    keyed({ idempotency: undefined }, { call: { key: SECRET } }),
+    'settled',
+  )
+  expect(hows).toEqual(['forfeit'])
+  expect(closes).toMatchObject([{ answerName: OWNED.answerName }])
 })

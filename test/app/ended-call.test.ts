@@ -1,16 +1,17 @@
 /** The record of an ended call that observers get: who was charged what, once, and what the caller got. */
 import { describe, expect, it } from 'vitest'
 import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
-import { windowId } from '../../src/app/charge/owners.js'
+import { balanceId, ownerOf, windowId } from '../../src/app/charge/owners.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
+import { TESTNET } from '../../src/domain/network.js'
 import type { CallFields } from '../support/call-fields.js'
 import { UUID } from '../support/charge-fixture.js'
 import { ANSWER, FINALS, full, REPLAYED, WINDOW, walked } from '../support/ended-call.js'
-import { START_MS, TESTNET_USDC } from '../support/one-call.js'
+import { SELLER, START_MS, TESTNET_USDC } from '../support/one-call.js'
 
 describe('an observer of calls is told', () => {
-  function ended(final: ChargeFinal, call: CallFields = {}, path?: readonly string[]) {
-    const it = full(call)
+  function ended(final: ChargeFinal, call: CallFields = {}, path?: readonly string[], keepsMessages = false) {
+    const it = full(call, { rules: { keepsMessages } })
     const walk = walked(final, path)
     return endedCall(it.world, it.call, outcomeOf(it.world, it.call, walk), walk)
   }
@@ -55,6 +56,52 @@ describe('an observer of calls is told', () => {
     expect(ended('unsettled')).not.toHaveProperty('amount')
     const free = ended('replayed', { replayed: { ...REPLAYED, amount: '0' } }, ['recovering.found'])
     expect([free.amount, free.asset]).toEqual([undefined, undefined])
+  })
+
+  it('of a balance that was sold: its public name and its units, once', () => {
+    const units = { balance: balanceId(ownerOf(TESTNET, SELLER, 'agent'), 'svc_units'), sold: 10_000 }
+    const sold = { ...WINDOW, key: 'svc_units', units: 10_000 }
+    expect(ended('settled', { sold })).toMatchObject({ units, window: undefined, windowEndsMs: 5 })
+    const replayed = { ...REPLAYED, window: { ...REPLAYED.window!, key: 'svc_units', units: 10_000 } }
+    expect(ended('replayed', { replayed }, ['recovering.found'])).toMatchObject({ units, window: undefined })
+    expect(ended('replayed', { replayed })).not.toHaveProperty('units')
+  })
+
+  it('of no window and no balance where a call alone was sold', () => {
+    const { window, ...rest } = ended('settled', { sold: undefined })
+    expect(window).toBeUndefined()
+    expect(rest).not.toHaveProperty('units')
+    expect(rest).not.toHaveProperty('windowEndsMs')
+  })
+
+  describe('of a failure, where the seller keeps messages:', () => {
+    const kept = (final: ChargeFinal, call: CallFields) => {
+      const { error, logs, ...rest } = ended(final, call, undefined, true)
+      expect(rest).toEqual(ended(final, call))
+      return { error, logs }
+    }
+
+    it('what the handler threw, else what the caller was told', () => {
+      const problem = { message: 'told' }
+      expect(kept('failed', { answer: undefined, problem, thrown: 'thrown' }).error).toBe('thrown')
+      expect(kept('failed', { answer: undefined, problem }).error).toBe('told')
+      expect(kept('failed', {}).error).toBeUndefined()
+      expect(kept('settled', {}).error).toBeUndefined()
+    })
+
+    it('nothing of a quote, which is none', () => {
+      expect(kept('quoted', { refusal: 'pay' }).error).toBeUndefined()
+    })
+
+    it('no more than 4,000 characters', () => {
+      expect(kept('failed', { thrown: 'x'.repeat(4_001) }).error).toBe('x'.repeat(4_000))
+    })
+
+    it('what the handler logged, if anything', () => {
+      const logs = [{ atMs: 5, message: 'poured' }]
+      expect(kept('settled', { logs }).logs).toEqual(logs)
+      expect(ended('settled', {}, undefined, true)).not.toHaveProperty('logs')
+    })
   })
 
   it('names who paid for the answer, or else whose call it was', () => {

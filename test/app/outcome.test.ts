@@ -50,6 +50,32 @@ describe('what a caller is given', () => {
   })
 })
 
+describe('the calls that are left', () => {
+  const window = { key: 'svc_earlier', expiresAtMs: 4 }
+
+  it.each<[string, ChargeFinal, CallFields, number | undefined]>([
+    ['of the window that was sold', 'settled', { sold: { ...WINDOW, callsLeft: 4 } }, 4],
+    ['of none, where time alone ends the one that was sold', 'settled', {}, undefined],
+    ['of none, where a call was sold', 'settled', { sold: undefined }, undefined],
+    [
+      'of the window that the earlier call bought',
+      'replayed',
+      { replayed: { ...REPLAYED, window: { ...window, callsLeft: 0 }, callsLeft: 3 } },
+      0,
+    ],
+    [
+      'of the window that covered the earlier call',
+      'replayed',
+      { replayed: { ...REPLAYED, window: undefined, callsLeft: 3 } },
+      3,
+    ],
+    ['of the window whose key the caller sent', 'served', {}, 9],
+    ['of the window whose key the caller sent, where nothing was sold', 'quoted', {}, 9],
+  ])('are those %s', (_, final, call, left) => {
+    expect(told(final, { callsLeft: 9, ...call }).callsLeft).toBe(left)
+  })
+})
+
 describe('a receipt', () => {
   it.each(FINALS)('%s: is written for a charge, and for an attempt that failed', final => {
     expect(told(final).receipt !== undefined).toBe([...CHARGED, 'unsettled'].includes(final))

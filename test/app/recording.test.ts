@@ -390,7 +390,7 @@ describe('recovery', () => {
     const other = { txId: 'OTHER', payer: 'PAYER' } as CallFields['read']
     const another = await recovered({ says: 'settled', call: { read: other } })
     expect(another).toMatchObject({ answer: 'undecided', seen: { settled: 0, lookups: 1 } })
-    expect(fieldsOf(another.call)).toMatchObject({ txId: 'TX', retryAfterMs: 5_000 })
+    expect(fieldsOf(another.call)).toMatchObject({ txId: 'TX' })
     const none = await recovered({ landing: 'found', call: { read: undefined } })
     expect(none).toMatchObject({ answer: 'found', seen: { settled: 0, given: [] } })
   })

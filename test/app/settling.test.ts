@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import type { Call } from '../../src/app/charge/call-record.js'
 import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
-import { release } from '../../src/app/charge/close-call.js'
+import { giveBack } from '../../src/app/charge/close-call.js'
 import { reconcile } from '../../src/app/charge/effects/reconcile.js'
 import { settle } from '../../src/app/charge/effects/settle.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
@@ -171,7 +171,6 @@ describe('reconciling', () => {
     expect(await ended(reconcile)).toEqual({ answer: 'unknown', ms: 45_000 })
     const everyFourSeconds = Array.from({ length: 10 }, (_, at) => 7_500 + 4_000 * at)
     expect(attemptsMs).toEqual([0, 500, 1_500, 3_500, ...everyFourSeconds, 45_000])
-    expect(fieldsOf(call)).toMatchObject({ retryAfterMs: 5_000 })
     expect(call.end.refusal).toBeUndefined()
   })
 
@@ -220,13 +219,12 @@ describe('reconciling', () => {
 })
 
 describe('releasing', () => {
-  it.each<[Closed | undefined, string, number | undefined]>([
-    ['closed', 'released', undefined],
-    ['superseded', 'superseded', 5_000],
-    [undefined, 'storeDown', 5_000],
-  ])('where the store says %s is %s, and says when to ask again', async (closed, answer, retryAfterMs) => {
-    const { call, ended } = scene({ ...(closed && { closed }) })
-    expect((await ended(release)).answer).toBe(answer)
-    expect(call.end.retryAfterMs).toBe(retryAfterMs)
+  it.each<[Closed | undefined, string]>([
+    ['closed', 'released'],
+    ['superseded', 'superseded'],
+    [undefined, 'storeDown'],
+  ])('where the store says %s is %s', async (closed, answer) => {
+    const { ended } = scene({ ...(closed && { closed }) })
+    expect((await ended(giveBack)).answer).toBe(answer)
   })
 })

@@ -91,9 +91,10 @@ describe('the stream of a call in doubt', () => {
     })
     await timeline.run(60_000)
     expect(moves.map(({ recorded }) => bodyIn(recorded.answer))).toEqual(Array(4).fill('onetwo'))
-    expect({ leases: seen.leases, inFlight: seen.inFlight }).toEqual({
+    expect({ leases: seen.leases, inFlight: seen.inFlight, logged: seen.logged.length }).toEqual({
       leases: [`pass ${UUID}`],
       inFlight: 0,
+      logged: 3,
     })
   })
 
@@ -134,6 +135,17 @@ describe('the stream of a call that was given back', () => {
   })
 })
 
+it.each(['superseded', 'abandoned'] as const)(
+  'the stream of a call that ended %s before it settled is not read, and what the call holds is given back',
+  async final => {
+    const { world, call, inFlight, seen, stream } = streaming()
+    await closeCall(world, call, final, inFlight)
+    expect(stream).toEqual({ asked: 0, isEnded: true })
+    expect(seen.closes).toMatchObject([{ how: 'release', payment: 'TX' }])
+    expect(seen.leases).toEqual([`drop ${UUID}`])
+  },
+)
+
 describe('the stream of a charged call', () => {
   it.each([
     ['is dropped with the close', 'closed', [`drop ${UUID}`], 0],
@@ -152,6 +164,19 @@ describe('the stream of a charged call', () => {
       inFlight: 0,
     })
   })
+})
+
+it('a stream whose answer cannot be sealed keeps no server from stopping, and its lease ends', async () => {
+  const { world, call, inFlight, seen } = streaming()
+  closeCall(world, call, 'settled', inFlight)
+  const iv = () => {
+    throw new Error('no randomness')
+  }
+  Object.assign(world.random, { iv })
+  for await (const _chunk of call.handled.answer!.stream!.chunks);
+  seen.end!(true)
+  await expect.poll(() => seen.inFlight).toBe(0)
+  expect(seen.leases).toEqual([`drop ${UUID}`])
 })
 
 describe('what is kept of the stream of a charged call', () => {
@@ -276,6 +301,8 @@ describe('a stream that nobody may ask for again', () => {
     for await (const _chunk of call.handled.answer!.stream!.chunks);
     seen.end!(true)
     expect(await call.handled.streamEnd).toEqual({ brokenBy: undefined, bytes: undefined })
+    await expect.poll(() => seen.inFlight).toBe(0)
+    expect(seen.logged).toEqual([])
   })
 })
 

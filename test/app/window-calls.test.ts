@@ -4,13 +4,13 @@ import { sharedWindows } from '../../proof/simulation/stores/shared-windows.js'
 import { entitle } from '../../src/app/charge/effects/entitle.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { validate } from '../../src/app/charge/effects/validate.js'
-import { windowId } from '../../src/app/charge/owners.js'
+import { balanceId, balanceSlot, windowId } from '../../src/app/charge/owners.js'
 import type { WindowMove } from '../../src/app/charge/pending-moves.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { Handler } from '../../src/domain/handler-context.js'
 import type { CountingSubscriptionStore, TakeMove } from '../../src/ports/subscriptions.js'
-import { type Given, OWNER, oneCall, START_MS } from '../support/one-call.js'
+import { DOWN as DOWN_STORE, type Given, OWNER, oneCall, START_MS } from '../support/one-call.js'
 
 const KEY = 'svc_key'
 const ID = windowId(OWNER, KEY)
@@ -144,10 +144,21 @@ describe('a call in a window with a count', () => {
   })
 
   it('covers without a count where only time ends the window', async () => {
-    const { call } = windowed({ left: null })
+    const { call, pending, busy } = windowed({ left: null, store: () => ({ use: DOWN }) })
     const outcome = await call()
     expect(outcome.final).toBe('served')
     expect(outcome.callsLeft).toBeUndefined()
+    await expect.poll(busy).toBe(0)
+    expect(pending).toEqual([])
+  })
+
+  it('is quoted, and no handler runs, where nobody sold the window or it has ended', async () => {
+    const handler = () => expect.unreachable()
+    const unsold = windowed({ handler, given: { request: { subscriptionKey: 'svc_other' } } })
+    expect(await unsold.call()).toMatchObject({ final: 'quoted', callsLeft: undefined })
+    const ended = windowed({ handler })
+    await ended.timeline.run(START_MS + HOUR_MS)
+    expect(await ended.call()).toMatchObject({ final: 'quoted', callsLeft: undefined })
   })
 
   it('is counted as it was sold, after the endpoint sells windows without a count', async () => {
@@ -253,5 +264,42 @@ describe('a window with a count that is sold', () => {
     expect((await ended(record)).answer).toBe('recorded')
     expect(sold).toEqual([{ endpoint: 'work', callsLeft, expiresAtMs: expect.any(Number) }])
     expect(call.window.sold).toMatchObject({ callsLeft })
+  })
+})
+
+it('a window without a count that is sold is stored without one', async () => {
+  const sold: unknown[] = []
+  const { ended, call } = oneCall({
+    endpoint: { periodMs: HOUR_MS },
+    call: { requirements: { maxTimeoutSeconds: 60 } as never },
+    world: { subscriptions: { putIfAbsent: (_: string, record: unknown) => sold.push(record) } as never },
+  })
+  expect((await ended(record)).answer).toBe('recorded')
+  expect(sold).toStrictEqual([{ endpoint: 'work', expiresAtMs: START_MS + 60_000 + HOUR_MS }])
+  expect(call.window.sold!.callsLeft).toBeUndefined()
+})
+
+describe('a balance that is sold', () => {
+  it.each([
+    ['the store of charges, where it has one', () => START_MS + HOUR_MS, START_MS + HOUR_MS],
+    ['the server', undefined, START_MS],
+  ])('is stored under its public name, and ends by the time of %s', async (_, now, nowMs) => {
+    const sold: unknown[] = []
+    const it = oneCall({
+      endpoint: { periodMs: HOUR_MS },
+      call: { requirements: { amount: '5000000', maxTimeoutSeconds: 60 } as never },
+      world: {
+        subscriptions: DOWN_STORE,
+        store: { ...(now && { now }), sell: async (move: unknown) => void sold.push(move) } as never,
+      },
+    })
+    Object.assign(it.endpoint.def, { sells: 'balance' })
+    expect((await it.ended(record)).answer).toBe('recorded')
+    const { key, id, ...rest } = it.call.window.sold!
+    expect(key).toMatch(/^svc_[\w-]{43}$/)
+    expect(id).toBe(balanceId(it.world.owner, key))
+    const expiresAtMs = nowMs + 60_000 + HOUR_MS
+    expect(rest).toEqual({ expiresAtMs, callsLeft: undefined, units: 5_000_000 })
+    expect(sold).toEqual([{ slot: balanceSlot(id), units: 5_000_000, expiresAtMs }])
   })
 })

@@ -30,7 +30,7 @@ export const ONCE_THERE = [
     edits: [
       {
         file: RECOVER,
-        find: "if (landing === 'unknown') return later(call, 'undecided')",
+        find: "if (landing === 'unknown') return 'undecided'",
         replace: '',
       },
       {
@@ -560,8 +560,9 @@ export const MADE_UP = [
     edits: [
       {
         file: 'src/app/charge/effects/reconcile.ts',
-        find: "  if (landing === 'unknown') call.end.retryAfterMs = IN_DOUBT_RETRY_MS\n  return landing\n",
-        replace: "  return landing === 'unknown' ? 'absent' : landing\n",
+        find: '  return untilCertain(deps, call.terms.settlingSinceMs, () => attempt(deps, call))\n',
+        replace:
+          "  return untilCertain(deps, call.terms.settlingSinceMs, () => attempt(deps, call)).then(landing => (landing === 'unknown' ? 'absent' : landing))\n",
       },
     ],
   },

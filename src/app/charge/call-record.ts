@@ -132,7 +132,7 @@ export interface CallEnd {
 
 /** What a call may hold, and what speaks for its caller. */
 export interface Owned {
-  readonly hold: Hold
+  readonly hold: Hold & Required<Pick<Hold, 'claim'>>
   /** Secrets for the kept answer: the first seals it, each may open it. */
   readonly seals: readonly string[]
   /** Neither a proof nor a secret speaks for the caller. */
@@ -190,7 +190,7 @@ export function newCall(
     request: request.target === undefined ? { ...request, target: ownTarget(endpoint.def) } : request,
     endpoint,
     input: undefined,
-    payment: presentedPayment(payload, payload && reader?.read(payload)),
+    payment: presentedPayment(payload, payload && reader!.read(payload)),
     holds: { key: undefined, owned: undefined, held: false, creditor: undefined, countedUnder: undefined },
     balance,
     window: { endedKey: undefined, used: undefined, callsLeft: undefined, sold: undefined },

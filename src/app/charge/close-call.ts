@@ -23,13 +23,13 @@ export function closeCall(
   inFlight: InFlight,
 ): Promise<'superseded' | undefined> | undefined {
   const { closing } = OUTCOMES[final]
-  const { owned, held } = call.holds
+  const { held } = call.holds
   const holds = held || call.window.sold !== undefined || call.window.used?.isCounted === true
   settleCredit(deps, call, final)
   if (closing === 'complete') countWindowCall(deps, call, inFlight)
   if (call.handled.source !== undefined) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
-    if (closing === 'keep' && held && owned?.hold.claim) return keepAfterStream(deps, call, inFlight)
+    if (closing === 'keep' && held) return keepAfterStream(deps, call, inFlight)
     discardStream(call)
   }
   if (closing === 'release' && holds) return releaseAll(deps, call)
@@ -147,21 +147,10 @@ async function releaseAll(deps: ChargeDeps, call: Call): Promise<'superseded' | 
   return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
 }
 
-const IN_DOUBT_RETRY_MS = 5_000
-
-/**
- * The effect of `releasing` and `yielding`. After settling began, "not charged" is true only of a payment that this call still holds.
- * A call that took it over may have settled it meanwhile, and may owe its answer.
- */
-export async function release(deps: ChargeDeps, call: Call) {
-  const given = await giveBack(deps, call)
-  if (given !== 'released') call.end.retryAfterMs = IN_DOUBT_RETRY_MS
-  return given
-}
-
 /**
  * Gives back what the call holds, and drops the window that it was selling. Returns `released` where all of it was
- * still this call's own. A call that took it over may owe the recorded answer and the window's key in it.
+ * still this call's own. A call that took it over may owe the recorded answer and the window's key in it. The effect of
+ * `releasing` and `yielding`, too: after settling began, "not charged" is true only of a payment that this call still holds.
  */
 export async function giveBack(
   deps: ChargeDeps,

@@ -22,7 +22,7 @@ export function closeMove(deps: ChargeDeps, call: Call, how: CloseMove['how']): 
   const charge = call.balance && how === 'complete' ? chargeOf(call) : undefined
   const isKeptNow = keeps && isUnrecorded(call)
   const answer = isKeptNow
-    ? seal(replayedAnswer(deps, call), seals[0]!, hold.claim!.name, deps.random)
+    ? seal(replayedAnswer(deps, call), seals[0]!, hold.claim.name, deps.random)
     : undefined
   const retentionMs = keptMs(deps, call, call.window.sold, answerName)
   return { how, charge, retentionMs, answerName, answer, ...hold }

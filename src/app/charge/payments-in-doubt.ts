@@ -84,7 +84,6 @@ export function paymentsInDoubt({ chain, store, logger, clock, onDecided }: Paym
 
   /** Fenced by the call's token: it changes nothing where a retry has taken the claim over. */
   async function drop({ hold, payment: { txId } }: InDoubt): Promise<void> {
-    if (hold.claim === undefined) return
     const resolved = await store.resolve({
       ...hold,
       txId,
@@ -102,7 +101,7 @@ export function paymentsInDoubt({ chain, store, logger, clock, onDecided }: Paym
   }
 
   return {
-    /** The call with this token has ended. If it holds a claim, the payment is recorded under it. */
+    /** The call with this token has ended. Its payment is recorded under the claim that it holds. */
     add({ slot, token, claim }: Hold, { txId, firstValid, lastValid }: RecordedPayment): void {
       const known = inDoubt.get(txId)
       if (isClosed || (!known && inDoubt.size >= PAYMENTS_MAX)) return

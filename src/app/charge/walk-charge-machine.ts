@@ -7,7 +7,7 @@ import { namedBalance } from './balances.js'
 import { endedCall, outcomeOf, takenOver } from './call-outcome.js'
 import { type Call, newCall } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
-import { closeCall, release } from './close-call.js'
+import { closeCall, giveBack } from './close-call.js'
 import { admit } from './effects/admit.js'
 import { count } from './effects/count.js'
 import { coverByBalance } from './effects/cover-by-balance.js'
@@ -84,7 +84,7 @@ function chargeEffects(deps: ChargeDeps): Effects<ChargeDrawing, Call> {
     record: call => record(deps, call),
     settle: call => settle(deps, call),
     reconcile: call => reconcile(deps, call),
-    release: call => release(deps, call),
+    release: call => giveBack(deps, call),
     serve: call => serve(deps, call),
     count: call => count(deps, call),
   }

@@ -6,14 +6,9 @@ import type { ChargeDeps, Rate } from '../charge-deps.js'
 import { balanceSlot, claimedPayer, windowId } from '../owners.js'
 import { preferWindow } from './entitle.js'
 
-const DRAINING_RETRY_MS = 5_000
-
 /** Checks draining first: a process that stops counts no calls. */
 export function admit(deps: ChargeDeps, call: Call) {
-  if (deps.stop.draining()) {
-    call.end.retryAfterMs = DRAINING_RETRY_MS
-    return 'draining'
-  }
+  if (deps.stop.draining()) return 'draining'
   return mapSyncOrAsync(preferWindow(deps, call), storeDown => {
     const { rate } = call.endpoint
     return storeDown ?? (rate === undefined ? ('admitted' as const) : count(deps, call, rate))

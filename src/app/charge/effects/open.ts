@@ -97,7 +97,7 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned, isOtherName: boo
       call.earlier.recorded = opened.recorded
       // This call takes over the key, but no payment yet.
       const { slot, token, claim } = owned.hold
-      deps.upkeep.leases.keep({ slot, token, claim: claim! }, call.startedMonotonicMs)
+      deps.upkeep.leases.keep({ slot, token, claim }, call.startedMonotonicMs)
       return 'orphaned'
     }
     case 'spent':
@@ -121,7 +121,7 @@ function takesOtherName({ holds, payment: { read, payload }, request }: Call): b
 }
 
 function replay(deps: ChargeDeps, call: Call, owned: Owned, sealed: Uint8Array, isOtherName: boolean) {
-  const { name, isOfPayment } = owned.hold.claim!
+  const { name, isOfPayment } = owned.hold.claim
   const replayed = unseal(sealed, owned.seals, name)
   if (replayed === undefined) {
     if (!isOtherName && takesOtherName(call)) return hold(deps, call, true)

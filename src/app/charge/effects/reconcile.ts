@@ -4,7 +4,6 @@ import type { Call } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { accept, settlementOf, untilShutdown } from './settle.js'
 
-const IN_DOUBT_RETRY_MS = 5_000
 const PAUSE_MAX_MS = 4_000
 
 /**
@@ -12,10 +11,8 @@ const PAUSE_MAX_MS = 4_000
  * chain is asked in between. Only the chain may say no: a facilitator that lost track answers "txn dead" for a
  * payment that has landed.
  */
-export async function reconcile(deps: ChargeDeps, call: Call) {
-  const landing = await untilCertain(deps, call.terms.settlingSinceMs, () => attempt(deps, call))
-  if (landing === 'unknown') call.end.retryAfterMs = IN_DOUBT_RETRY_MS
-  return landing
+export function reconcile(deps: ChargeDeps, call: Call): Promise<Landing> {
+  return untilCertain(deps, call.terms.settlingSinceMs, () => attempt(deps, call))
 }
 
 /** Asks again with growing pauses, until the chain has decided, certainty took too long, or the server stops. */

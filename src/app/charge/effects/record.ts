@@ -5,8 +5,6 @@ import type { ChargeDeps } from '../charge-deps.js'
 import { paymentLifeMs, retentionMs, seal } from '../stored-answers.js'
 import { newWindow, storeWindow } from '../windows.js'
 
-const NOTHING = new Uint8Array()
-
 /**
  * The last state that can end without a charge. From here on, the answer and the window that is being sold are kept
  * until it is known whether the payment landed.
@@ -65,9 +63,7 @@ export function recordMove(deps: ChargeDeps, call: Call): RecordMove {
   const paymentTtlMs = paymentLifeMs(read)
   return {
     recorded: {
-      answer: hold.claim
-        ? seal(replayedAnswer(deps, call), seals[0]!, hold.claim.name, deps.random)
-        : NOTHING,
+      answer: seal(replayedAnswer(deps, call), seals[0]!, hold.claim.name, deps.random),
       ...(read && { payment: { txId: read.txId, firstValid: read.firstValid, lastValid: read.lastValid } }),
     },
     leaseMs: deps.upkeep.leases.leaseMs,

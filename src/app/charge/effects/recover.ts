@@ -12,8 +12,6 @@ import { giveCredit } from './credit.js'
 import { untilCertain } from './reconcile.js'
 import { settlementOf, untilShutdown } from './settle.js'
 
-const UNDECIDED_RETRY_MS = 5_000
-
 /**
  * An earlier call under this key stopped after it recorded, or is slow. If its payment landed, or lands now, its
  * answer is owed and is replayed in every mode. If release mode dropped the answer and took the new payment, a call that was
@@ -27,10 +25,10 @@ export async function recover(deps: ChargeDeps, call: Call) {
     if (call.endpoint.periodMs !== undefined) await keepWindow(deps, call, recorded)
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the window of a call that stopped while settling was not stored')
-    return later(call, 'storeDown')
+    return 'storeDown'
   }
   const landing = await landingOf(deps, call, recorded)
-  if (landing === 'unknown') return later(call, 'undecided')
+  if (landing === 'unknown') return 'undecided'
   // How long the answer is kept depends on the caller, and a process that stood still may hear of its hang-up after the chain's word.
   if (call.holds.key === undefined) await sleep(deps.clock, 0)
   const sinceMs = deps.clock.monotonic()
@@ -59,7 +57,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
     // If the payment landed, the answer is owed, even if the store does not answer. The next call resolves the claim
     // again, and books the payment if needed. Only a resolved claim earns credit: each retry would earn it again.
     if (landing === 'found') return owed(call, recorded)
-    return later(call, 'storeDown')
+    return 'storeDown'
   }
 }
 
@@ -77,7 +75,7 @@ function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
 
 /** @throws Error where this server lacks the secret under which another one sealed the answer: it decides nothing then */
 function answerOwed({ holds: { owned } }: Call, recorded: Recorded): ReplayedAnswer {
-  const owed = unseal(recorded.answer, owned!.seals, owned!.hold.claim!.name)
+  const owed = unseal(recorded.answer, owned!.seals, owned!.hold.claim.name)
   if (owed === undefined) throw new Error('the recorded answer cannot be unsealed')
   return owed
 }
@@ -85,11 +83,6 @@ function answerOwed({ holds: { owned } }: Call, recorded: Recorded): ReplayedAns
 /** The run that recovery found paid had taken its payer's credit. */
 function earn(deps: ChargeDeps, { payment: { read } }: Call): void {
   if (deps.rules.credit && read) giveCredit(deps, creditorName(deps.owner, read.payer), 2)
-}
-
-function later<Why>(call: Call, why: Why): Why {
-  call.end.retryAfterMs = UNDECIDED_RETRY_MS
-  return why
 }
 
 /**

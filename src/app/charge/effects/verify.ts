@@ -12,8 +12,6 @@ const SLACK_MS = 1_000
 /** With less time than this, no handler can be expected to finish. */
 const HANDLER_MIN_MS = 1_000
 
-const UNREACHABLE_RETRY_MS = 5_000
-
 export async function verify(deps: ChargeDeps, call: Call) {
   if (paysAnotherPrice(deps, call)) return 'spent'
   const leftMs = lifetimeMs(call.payment.read && (await deps.chain.round()), call.payment.read)
@@ -38,7 +36,6 @@ export async function verify(deps: ChargeDeps, call: Call) {
       return 'refused'
     case 'unreachable':
       deps.logger.warn({ cause: verification.cause }, 'the facilitator did not answer a verification')
-      call.end.retryAfterMs = UNREACHABLE_RETRY_MS
       return 'unreachable'
   }
 }

@@ -124,27 +124,24 @@ export class HeldResponse implements ReplyTarget {
     const all = isStream(body) ? headers : framed(status, headers, body)
     // The route's reason phrase was about its own answer, and may be none that can be sent.
     if (res.statusMessage) res.statusMessage = ''
-    const isUntouched = this.#isUntouched && res.getHeaderNames().length === 0
+    // Of a list of cookies Node 20 keeps the last one, once a header was set.
+    const isUntouched = this.#isUntouched && res.getHeaderNames().length === 0 && !all.includes('set-cookie')
     if (!isUntouched) setHeaders(res, all)
     writeHead.call(res, status, isUntouched ? (all as string[]) : [])
     this.#isAnswered = true
     // A route that comes later than its time limit changes a head that was sent: Node would throw.
     if (!this.#isBegun) Object.assign(res, LATE)
-    if (!isStream(body)) {
-      // HTTP/2 writes the body of an `end` by the `write` that stands on the response.
-      Object.assign(res, this.#own)
-      endWith(res, end, body)
-      if (this.#before) Object.assign(res, HeldResponse.writers)
-      return
-    }
-    sendPieces(res, this.#own, body)
+    if (isStream(body)) return void sendPieces(res, this.#own, body)
+    // HTTP/2 writes the body of an `end` by the `write` that stands on the response.
+    Object.assign(res, this.#own)
+    endWith(res, end, body)
+    if (this.#before) Object.assign(res, HeldResponse.writers)
   }
 
   /** The body comes in pieces; its head is the one that stands at the first of them. */
   #pieces(): PassThrough {
     if (this.#stream === undefined) {
-      this.#stream = new PassThrough()
-      this.#stream.on('drain', () => this.res.emit('drain'))
+      this.#stream = new PassThrough().on('drain', () => this.res.emit('drain'))
       // It may fail before anybody reads it.
       this.#stream.on('error', () => {})
       this.#finish(this.#stream)
@@ -173,8 +170,11 @@ export class HeldResponse implements ReplyTarget {
   static readonly writers = {
     writeHead(this: Route, status: number, ...rest: unknown[]) {
       this.statusCode = status
-      for (const [name, value] of pairsIn(rest.find(each => typeof each === 'object') ?? {}))
-        this.setHeader(name, value as string)
+      const given = rest.find(each => typeof each === 'object') ?? {}
+      // A list may name a header twice.
+      const set = Array.isArray(given) ? 'appendHeader' : 'setHeader'
+      if (set === 'appendHeader') for (const [name] of pairsIn(given)) this.removeHeader(name)
+      for (const [name, value] of pairsIn(given)) this[set](name, value as string)
       this[HELD].#isBegun = true
       return this
     },

@@ -114,7 +114,7 @@ export function renderHead(pairs: Iterable<readonly [name: string, value: string
     validateHeaderValue(name, value)
     bytes += name.length + value.length + HEADER_FRAMING_BYTES
     if (name === 'set-cookie') cookies.push(value)
-    else headers[name] = value
+    else headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value
   }
   if (bytes > HEADER_BYTES_MAX) {
     throw new NoAnswer(`a Response with ${bytes} bytes of headers; callers can read ${HEADER_BYTES_MAX}`)

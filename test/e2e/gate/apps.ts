@@ -14,7 +14,11 @@ import type { Gate, GateTerms, HandlerContext } from '../../../src/index.js'
 
 /** What a route does, in words that each app says in its framework. */
 export type Does =
-  | { readonly answers: unknown; readonly status?: number; readonly headers?: Record<string, string> }
+  | {
+      readonly answers: unknown
+      readonly status?: number
+      readonly headers?: Record<string, string | string[]>
+    }
   | { readonly throws: Error }
   | { readonly streams: AsyncIterable<string> }
   | { readonly never: true }
@@ -146,7 +150,11 @@ function responseOf(does: Exclude<Does, { never: true } | { throws: Error }>): R
     const stream = Readable.toWeb(Readable.from(does.streams).map(piece => Buffer.from(piece)))
     return new Response(stream as never, { headers: { 'content-type': 'text/event-stream' } })
   }
-  const { answers, status = 200, headers = {} } = does
+  const { answers, status = 200 } = does
+  const given = Object.entries(does.headers ?? {})
+  const headers = given.flatMap(([name, value]) =>
+    [value].flat().map(each => [name, each] as [string, string]),
+  )
   if (answers instanceof Uint8Array) return new Response(Buffer.from(answers), { status, headers })
   if (status === 304) return new Response(null, { status, headers })
   return Response.json(answers, { status, headers })

@@ -499,7 +499,9 @@ describe('a route of Fastify', () => {
     const gate = gateOf()
     app.get('/whole', gate.fastify(TERMS), (_, reply) => {
       reply.hijack()
-      reply.raw.writeHead(200, { 'x-own': '1' }).end('whole')
+      const cookies = ['set-cookie', 'a=1', 'set-cookie', 'b=2']
+      reply.raw.setHeader('set-cookie', 'before')
+      reply.raw.writeHead(200, ['x-own', '1', ...cookies] as never).end('whole')
     })
     app.get('/socket', gate.fastify(TERMS), (request, reply) => {
       reply.hijack()
@@ -510,11 +512,13 @@ describe('a route of Fastify', () => {
     const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
     const before = earned()
     const whole = await pay(seller, `${url}/whole`, { method: 'GET' })
-    expect([await whole.text(), whole.headers.get('x-own'), earned() - before]).toEqual([
+    const { headers } = whole
+    expect([await whole.text(), headers.get('x-own'), headers.getSetCookie()]).toEqual([
       'whole',
       '1',
-      10_000n,
+      ['a=1', 'b=2'],
     ])
+    expect(earned() - before).toBe(10_000n)
     await pay(seller, `${url}/socket`, { method: 'GET' }).catch(() => {})
     await sleep(50)
     expect(earned() - before).toBe(10_000n)

@@ -49,7 +49,13 @@ describe.each(Object.entries(APPS))('a gate in %s', (name, openApp) => {
       terms: { path: '/items/:id', methods: 'GET', price: '$0.01', description: 'One item' },
       work: counted(({ params, svc }) => ({
         answers: { id: params.id, paid: svc.payment.amount, at: svc.params },
-        headers: { 'x-own': 'yes', 'set-cookie': 'a=1', 'payment-response': 'forged', etag: '"7"' },
+        headers: {
+          'x-own': 'yes',
+          'set-cookie': ['a=1', 'b=2'],
+          link: ['</a>; rel=a', '</b>; rel=b'],
+          'payment-response': 'forged',
+          etag: '"7"',
+        },
       })),
     },
     {
@@ -170,7 +176,8 @@ describe.each(Object.entries(APPS))('a gate in %s', (name, openApp) => {
     expect([paid.status, await paid.json()]).toEqual([200, { id: 'a b', paid: '10000', at: { id: 'a b' } }])
     expect(receiptIn(paid)).toMatchObject({ success: true, amount: '10000' })
     expect(paid.headers.get('x-own')).toBe('yes')
-    expect(paid.headers.get('set-cookie')).toContain('a=1')
+    expect(paid.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
+    expect(paid.headers.get('link')).toBe('</a>; rel=a, </b>; rel=b')
     expect(paid.headers.get('cache-control')).toBe('no-store')
     expect([runs, earned() - before]).toEqual([1, 10_000n])
   })

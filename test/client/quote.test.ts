@@ -4,6 +4,7 @@ import { estimateOf } from '../../src/app/client/call-paid.js'
 import type { HttpReply } from '../../src/app/client/http-reply.js'
 import {
   agentAt,
+  balanceByCall,
   balanceOffer,
   challengeOf,
   foreignOrigin,
@@ -15,7 +16,7 @@ import {
 } from '../../src/app/client/read-quote.js'
 import { BALANCE_EXTENSION } from '../../src/domain/balance-terms.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
-import type { PaymentRequired } from '../../src/domain/x402.js'
+import { encodeHeader, type PaymentRequired } from '../../src/domain/x402.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
 
 const [vector] = vectors.payments
@@ -176,6 +177,7 @@ describe('the balance of a quote', () => {
 
   it.each([
     5,
+    [SOLD_AT],
     'no address',
     'https://other.example/agent/balance',
     'https://seller.example/another/balance',
@@ -187,6 +189,82 @@ describe('the balance of a quote', () => {
   it('is none where nothing is payable, or nothing is quoted', () => {
     expect(offered({ endpoint: SOLD_AT }, [])).toBeUndefined()
     expect(balanceOffer(url, undefined, TESTNET)).toBeUndefined()
+  })
+})
+
+describe('a balance at the address that is called', () => {
+  const url = new URL('https://seller.example/agent/balance?x=1')
+
+  it('is not bought by a call, which would not keep its key, and the refusal says what would', () => {
+    const sold = entry({ extra: { balancePeriod: '90d' } })
+    expect(balanceByCall(url, sold as never)).toMatchObject({
+      code: 'invalid_request',
+      status: 402,
+      message:
+        "https://seller.example sells a balance here: topUp('https://seller.example/agent', …), or svc balance --buy, keeps its key; nothing was paid",
+    })
+  })
+
+  it('is none where the quote is of a call, or can not be paid', () => {
+    for (const other of [entry(), entry({ extra: {} }), entry({ extra: null }), undefined])
+      expect(balanceByCall(url, other as never)).toBeUndefined()
+  })
+})
+
+describe('the entry that is paid', () => {
+  const dear = entry({ amount: '20000' })
+  const week = entry({ amount: '100', extra: { subscriptionPeriod: '1w' } })
+  const hour = entry({ amount: '50', extra: { subscriptionPeriod: '1h' } })
+
+  it.each([
+    ['the cheapest of a call', undefined, [dear, week, entry(), dear], entry()],
+    [
+      'the first of those that cost the same',
+      undefined,
+      [{ ...entry(), note: 1 }, entry()],
+      { ...entry(), note: 1 },
+    ],
+    ['a window where no call is sold', 'call', [week, hour], hour],
+    ['the cheapest window where one is wanted', 'window', [entry({ amount: '1' }), week, hour], hour],
+    ['a call where a window is wanted and none is sold', 'window', [dear, entry()], entry()],
+  ] as const)('is %s', (_, wanted, accepts, paid) => {
+    expect(payableEntry(challenge(accepts), TESTNET, wanted)).toMatchObject(paid)
+    const terms = { network: TESTNET, strictResource: false, ...(wanted && { wanted }) }
+    expect(
+      selectRequirements(new URL('https://seller.example/a'), challenge(accepts), terms).accepted,
+    ).toMatchObject(paid)
+  })
+
+  it('is none of another version of the protocol', () => {
+    expect(payableEntry(challenge([entry()], { x402Version: 1 }), TESTNET)).toBeUndefined()
+  })
+})
+
+describe('the challenge of a 402', () => {
+  const reply = (header: object | string | undefined, body: unknown): HttpReply => ({
+    status: 402,
+    headers: new Headers({
+      ...(header !== undefined && {
+        'payment-required': typeof header === 'string' ? header : encodeHeader(header),
+      }),
+    }),
+    bytes: Buffer.from(JSON.stringify(body)),
+    oversized: false,
+  })
+  const [one, other] = [challenge([entry()]), challenge([entry({ amount: '1' })])]
+
+  it('is in its header, and in its body where the header holds none', () => {
+    expect(challengeOf(reply(one, other))).toEqual(one)
+    for (const none of [undefined, 'no base64', {}, { accepts: {} }])
+      expect(challengeOf(reply(none, other))).toEqual(other)
+    expect(challengeOf(reply(undefined, []))).toBeUndefined()
+  })
+
+  it('lists at most a hundred ways to pay', () => {
+    const listing = (count: number) => challenge(Array.from({ length: count }, () => entry()))
+    expect(challengeOf(reply(undefined, listing(100)))!.accepts).toHaveLength(100)
+    expect(challengeOf(reply(undefined, listing(101)))).toBeUndefined()
+    expect(challengeOf(reply(listing(101), one))).toEqual(one)
   })
 })
 
@@ -220,6 +298,7 @@ describe('a request that is quoted, and would be refused once it is paid', () =>
     ['by another method', "it takes 'POST', and this is a GET", { method: 'GET' }, post],
     ['without its body', "it needs a body with 'text, max'", { method: 'POST' }, post],
     ['without its query', "its query needs 'q'", { method: 'GET' }, get],
+    ['without several of its query', "its query needs 'ids, filter'", { method: 'GET' }, lists],
     ['without all but a default', "its query needs 'q'", { method: 'GET' }, withDefault],
   ])('is told: %s', (_, why, asked, changes) => {
     const refused = unfitRequest({ url: new URL(URL_ASKED), ...asked }, challenge([entry()], changes))
@@ -227,7 +306,19 @@ describe('a request that is quoted, and would be refused once it is paid', () =>
     expect(refused!.message).toContain(`: ${why}; nothing was paid`)
   })
 
+  it('is told where its query has another field', () => {
+    const asked = { url: new URL(`${URL_ASKED}?other=1&question=2`), method: 'GET' }
+    expect(unfitRequest(asked, challenge([entry()], get))!.message).toContain("its query needs 'q'")
+  })
+
   it.each<[string, { method: string; body?: string }, string, object]>([
+    [
+      'of a quote that names no address',
+      { method: 'GET' },
+      URL_ASKED,
+      { ...post, resource: { url: 'none' } },
+    ],
+    ['of a quote that names nothing', { method: 'GET' }, URL_ASKED, { ...post, resource: undefined }],
     ['as it is declared', { method: 'POST', body }, URL_ASKED, post],
     ['with its query', { method: 'GET' }, `${URL_ASKED}?q=`, get],
     [

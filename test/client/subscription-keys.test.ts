@@ -1,7 +1,16 @@
 /** Subscription keys as the client keeps them: for whom, until when, and what counts as one. */
 import { describe, expect, it } from 'vitest'
 import type { HttpReply } from '../../src/app/client/http-reply.js'
-import { type SoldKey, soldIn } from '../../src/app/client/sold-window.js'
+import {
+  fewerThanSold,
+  leftOf,
+  type Sale,
+  type SoldKey,
+  soldAs,
+  soldIn,
+  type WindowTerms,
+  windowSold,
+} from '../../src/app/client/sold-window.js'
 import { subscriptionKeys, withKey } from '../../src/app/client/subscription-keys.js'
 import { systemRandom } from '../../src/ports/random.js'
 
@@ -228,13 +237,16 @@ describe('an answer', () => {
 
   it('carries the key that it sold, and its end where it says one', () => {
     const key = { 'x-svc-subscription': 'key' }
-    expect(sold(key)).toEqual({ key: 'key' })
-    expect(sold({ ...key, 'x-svc-subscription-expires': '2030-01-01T00:00:00Z' })).toEqual({
+    expect(sold(key)).toStrictEqual({ key: 'key' })
+    expect(sold({ ...key, 'x-svc-subscription-expires': '2030-01-01T00:00:00Z' })).toStrictEqual({
       key: 'key',
       expiresAt: END_MS,
     })
-    expect(sold({ ...key, 'x-svc-subscription-expires': 'some day' })).toEqual({ key: 'key' })
-    expect(sold({ ...key, 'x-svc-subscription-remaining': '99' })).toEqual({ key: 'key', remaining: 99 })
+    expect(sold({ ...key, 'x-svc-subscription-expires': 'some day' })).toStrictEqual({ key: 'key' })
+    expect(sold({ ...key, 'x-svc-subscription-remaining': '99' })).toStrictEqual({
+      key: 'key',
+      remaining: 99,
+    })
   })
 
   it.each(['', 'a b', 'schlüssel', `${LONGEST}k`])('carries none that could not be sent again: %j', key => {
@@ -264,5 +276,342 @@ describe('a request with a key', () => {
       'Idempotency-Key': 'order-1',
       'x-svc-subscription': 'key',
     })
+  })
+})
+
+describe('the window that a payment bought', () => {
+  const RESOURCE = 'https://seller.example/reports'
+  const BEGUN = { nowMs: 7, monotonicMs: 3 }
+  const head = (key: string, more: object = {}, headers: Record<string, string> = {}) =>
+    ({ status: 200, headers: new Headers({ 'x-svc-subscription': key, ...headers }), ...more }) as HttpReply
+  const ANSWER = head('bought')
+  const REPLAY = head('earlier', {}, { 'idempotency-replayed': 'true' })
+
+  /** A sale of a window of an hour and five calls. */
+  const sale = (
+    {
+      extra = { subscriptionPeriod: '1h', subscriptionCalls: 5 },
+      delivery = { reply: ANSWER } as object,
+      charged = 'yes',
+    } = {} as {
+      extra?: object
+      delivery?: object
+      charged?: string
+    },
+  ) =>
+    ({
+      selected: { accepted: { extra }, challenge: { resource: { url: RESOURCE } }, warnings: [] },
+      begun: BEGUN,
+      delivery: { attempts: 1, everLost: false, ...delivery },
+      charged: { charged },
+    }) as unknown as Sale
+  const lasting = { begun: BEGUN, lastsMs: 3_600_000 }
+
+  it('has the key of the answer, and ends as the quote said, from when the purchase began', () => {
+    const terms = { resource: RESOURCE, lasting, calls: 5 }
+    expect(windowSold(sale(), 'window')).toEqual({ sold: { key: 'bought' }, terms })
+    expect(windowSold(sale({ charged: 'maybe' }), 'call')).toEqual({ sold: { key: 'bought' }, terms })
+  })
+
+  it.each<[string, object, object]>([
+    ['has no count where the quote names none', { subscriptionPeriod: '1h' }, { lasting, calls: null }],
+    ['ends when its seller says, where its period is none', { subscriptionPeriod: 'soon' }, { calls: null }],
+    [
+      'is counted by its seller where its count is none',
+      { subscriptionPeriod: '1h', subscriptionCalls: 'many' },
+      { lasting },
+    ],
+  ])('%s', (_, extra, terms) => {
+    expect(windowSold(sale({ extra }), 'call')!.terms).toStrictEqual({ resource: RESOURCE, ...terms })
+  })
+
+  it('is a guess where neither the quote nor the caller named one', () => {
+    for (const extra of [{}, { subscriptionCalls: 5 }]) {
+      expect(windowSold(sale({ extra }), 'call')!.terms).toStrictEqual({ resource: RESOURCE, isGuess: true })
+      expect(windowSold(sale({ extra }), 'window')!.terms).toStrictEqual({
+        resource: RESOURCE,
+        isGuess: false,
+      })
+    }
+    const none = { ...sale(), selected: { accepted: {}, challenge: {}, warnings: [] } } as unknown as Sale
+    expect(windowSold(none, 'call')!.terms).toStrictEqual({ resource: undefined, isGuess: true })
+  })
+
+  it('ends when its seller says where an earlier payment bought it', () => {
+    const replayed = windowSold(sale({ delivery: { reply: REPLAY }, charged: 'no' }), 'call')
+    expect(replayed).toEqual({ sold: { key: 'earlier' }, terms: { resource: RESOURCE } })
+    expect(replayed!.terms).toStrictEqual({ resource: RESOURCE })
+    // A replay of this very payment repeats the answer that was lost.
+    expect(windowSold(sale({ delivery: { reply: REPLAY } }), 'call')!.terms).toMatchObject({ lasting })
+  })
+
+  it('is none where nothing was charged, whatever the answer says', () => {
+    expect(windowSold(sale({ charged: 'no' }), 'window')).toBeUndefined()
+    expect(windowSold(sale({ delivery: { torn: ANSWER }, charged: 'no' }), 'window')).toBeUndefined()
+  })
+
+  it('may be named in the head of an answer whose body was lost, and by no host behind a redirect', () => {
+    expect(windowSold(sale({ delivery: { torn: ANSWER } }), 'call')!.sold).toEqual({ key: 'bought' })
+    const elsewhere = head('foreign', { location: 'https://other.example/' })
+    expect(windowSold(sale({ delivery: { reply: elsewhere } }), 'call')).toBeUndefined()
+    expect(windowSold(sale({ delivery: { reply: elsewhere, torn: ANSWER } }), 'call')!.sold.key).toBe(
+      'bought',
+    )
+    expect(windowSold(sale({ delivery: {} }), 'call')).toBeUndefined()
+    expect(windowSold(sale({ delivery: { reply: head('') } }), 'call')).toBeUndefined()
+  })
+})
+
+describe('calls that were sold', () => {
+  it.each<[number | null | undefined, number, number | undefined, number | undefined]>([
+    [undefined, 1, 7, 7],
+    [undefined, 1, undefined, undefined],
+    [null, 1, 7, undefined],
+    [5, 1, undefined, 4],
+    [5, 1, 3, 4],
+    [5, 1, 4, 4],
+    [5, 1, 9, 9],
+    [5, 7, undefined, 0],
+  ])('of %s with %s used, of which the seller says %s, leave %s', (calls, used, said, left) => {
+    expect(leftOf(calls, used, said)).toBe(left)
+  })
+
+  it.each<[number | null | undefined, number, number | undefined, string | undefined]>([
+    [undefined, 1, 0, undefined],
+    [5, 1, undefined, undefined],
+    [null, 1, undefined, undefined],
+    [5, 1, 4, undefined],
+    [5, 1, 5, undefined],
+    [5, 1, 3, 'has 3 calls left; it was sold with 5, of which 1 are used'],
+    [null, 1, 3, 'has 3 calls left; it was sold without a count'],
+  ])('of %s with %s used, of which the seller says %s, are fewer: %s', (calls, used, said, words) => {
+    expect(fewerThanSold(calls, used, said)).toBe(
+      words && `The seller says that the window ${words}. No other is bought before its end`,
+    )
+  })
+})
+
+describe('the resource of a quote', () => {
+  it.each([
+    ['https://seller.example/all?day=1', 'https://seller.example/all'],
+    ['https://other.example/all', 'https://seller.example https://other.example/all'],
+    ['https://seller.example.evil/all', 'https://seller.example https://seller.example.evil/all'],
+    ['the reports', 'https://seller.example the reports'],
+  ])('speaks for the origin that was asked alone: %s', (resource, name) => {
+    expect(soldAs(url, resource)).toBe(name)
+  })
+})
+
+describe('windows that were bought', () => {
+  const ALL = 'https://seller.example/all'
+  const other = new URL('https://seller.example/other')
+  const begun = { nowMs: END_MS - 1_000, monotonicMs: END_MS - 1_000 }
+  const terms: WindowTerms = { resource: ALL, lasting: { begun, lastsMs: 1_000 }, calls: 3 }
+  const left = (count: number) => ({ 'x-svc-subscription-remaining': String(count) })
+  const answer = (status: number, headers: Record<string, string> = {}, body?: object) => ({
+    status,
+    headers: new Headers(headers),
+    ...(body && { bytes: Buffer.from(JSON.stringify(body)) }),
+  })
+  const quoteFor = (resource: string) =>
+    answer(402, {}, { x402Version: 2, accepts: [], resource: { url: resource } })
+
+  it('are of what was sold: every address whose quote names it, and no address of another origin', () => {
+    const { keys } = ring()
+    expect(keys.hold(url, { key: 'key' }, terms)).toEqual({ url: ALL, key: 'key', remaining: 2 })
+    expect(keys.of(url)).toHaveLength(1)
+    expect(keys.of(other, ALL)).toHaveLength(1)
+    expect(keys.of(other)).toEqual([])
+    expect(keys.of(new URL('https://other.example/reports'), ALL)).toEqual([])
+    expect(keys.keyFor(to(other), ALL)).toBe('key')
+    // What else is sold at the address that was asked is not known.
+    expect(keys.covers(url)).toBe(false)
+    expect(keys.covers(url, ALL)).toBe(true)
+    expect(keys.covers(url, 'https://seller.example/reports')).toBe(false)
+  })
+
+  it('of a resource elsewhere are told by the address that was asked', () => {
+    const { keys } = ring()
+    const resource = 'https://other.example/all'
+    expect(keys.hold(url, { key: 'key' }, { ...terms, resource }).url).toBe('https://seller.example/reports')
+  })
+
+  it('are used up in the order in which they were bought, and one that is open is never overwritten', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'one' }, terms)
+    keys.hold(url, { key: 'two' }, terms)
+    expect(keys.of(url).map(({ key }) => key)).toEqual(['one', 'two'])
+    expect(keys.keyFor(to(url))).toBe('one')
+    for (const count of [1, 0]) {
+      keys.sent(url, 'one')
+      keys.answered(url, 'one', ended(answer(200, left(count))))
+    }
+    expect(keys.keyFor(to(url))).toBe('two')
+    expect(keys.list().map(({ key }) => key)).toEqual(['two'])
+    // A key that opens nothing is let go of where the next one is bought.
+    keys.hold(url, { key: 'three' }, terms)
+    expect(keys.of(url).map(({ key }) => key)).toEqual(['two', 'three'])
+    // The same key again is the same window.
+    expect(keys.hold(url, { key: 'two', remaining: 9 }, terms)).toMatchObject({ key: 'two', remaining: 2 })
+    expect(keys.of(url)).toHaveLength(2)
+  })
+
+  it('give way to a key from elsewhere', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'one' }, { ...terms, resource: 'https://seller.example/reports' })
+    keys.hold(url, { key: 'mine' })
+    expect(keys.of(url).map(({ key }) => key)).toEqual(['mine'])
+  })
+
+  it('learn from the answers to their own keys alone', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'one' }, terms)
+    keys.hold(url, { key: 'two' }, terms)
+    keys.hold(other, { key: 'three' })
+    keys.sent(url, 'two')
+    keys.answered(url, 'two', ended(answer(200, left(1))))
+    keys.answered(other, 'three', ended(answer(200, left(7))))
+    expect(keys.list().map(({ key, remaining }) => [key, remaining])).toEqual([
+      ['one', 2],
+      ['two', 1],
+      ['three', 7],
+    ])
+  })
+
+  it('stay as they were known where an answer says no count', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'key' }, terms)
+    for (const headers of [{}, { 'idempotency-replayed': 'true' }] as Record<string, string>[]) {
+      keys.sent(url, 'key')
+      keys.answered(url, 'key', ended(answer(200, headers)))
+      expect(keys.of(url)).toMatchObject([{ remaining: 2 }])
+    }
+    keys.hold(other, { key: 'uncounted' })
+    keys.answered(other, 'uncounted', ended(answer(200)))
+    expect(keys.of(other)).toStrictEqual([{ url: 'https://seller.example/other', key: 'uncounted' }])
+  })
+
+  it('of the very address that was asked end with whatever is quoted there', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'key' })
+    const quote = quoteFor('https://seller.example/another')
+    expect(keys.answered(url, 'key', ended(quote)).isElsewhere).toBe(false)
+    expect(keys.of(url)).toEqual([])
+  })
+
+  it('never take the place of an open key from elsewhere', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'mine' })
+    keys.hold(url, { key: 'bought' }, { ...terms, resource: 'https://seller.example/reports' })
+    expect(keys.of(url).map(({ key }) => key)).toEqual(['mine', 'bought'])
+  })
+
+  it('of a key that nobody holds are none: a call that is sent with it counts nowhere', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'key' }, terms)
+    keys.sent(url, 'unknown')
+    keys.sent(new URL('https://other.example/reports'), 'key')
+    expect(keys.answered(url, 'key', ended(answer(200, left(2)))).fewer).toBeUndefined()
+    expect(keys.of(url)).toMatchObject([{ remaining: 2 }])
+  })
+
+  it('are counted by calls that may have been counted, whatever the seller says beyond that', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'key' }, { ...terms, calls: 9 })
+    const call = (reply: ReturnType<typeof answer>, changes: object = {}) => {
+      keys.sent(url, 'key')
+      return keys.answered(url, 'key', ended(reply, changes)).fewer
+    }
+    expect(call(answer(200, left(7)))).toBeUndefined()
+    expect(keys.of(url)).toMatchObject([{ remaining: 7 }])
+    // A failure is not counted, and a replay was.
+    expect(call(answer(500, left(7)))).toBeUndefined()
+    expect(call(answer(200, { ...left(7), 'idempotency-replayed': 'true' }))).toBeUndefined()
+    expect(keys.of(url)).toMatchObject([{ remaining: 7 }])
+    // Each attempt of a call that was lost may have been counted.
+    expect(call(answer(500, left(4)), { everLost: true, attempts: 3 })).toBeUndefined()
+    expect(keys.of(url)).toMatchObject([{ remaining: 4 }])
+    expect(call(answer(200, left(2)))).toMatch('has 2 calls left; it was sold with 9, of which 6 are used')
+    expect(keys.of(url)).toMatchObject([{ remaining: 3 }])
+  })
+
+  it('that are refused before their end are kept, not sent while another is open, and opened again by a success', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'one' }, terms)
+    keys.sent(url, 'one')
+    expect(keys.answered(url, 'one', ended(quoteFor(ALL)))).toMatchObject({
+      refused: { key: 'one' },
+      isElsewhere: false,
+    })
+    expect(keys.covers(url, ALL)).toBe(false)
+    expect(keys.keyFor(to(url))).toBe('one')
+    // A failure says nothing of it.
+    keys.answered(url, 'one', ended(answer(500)))
+    expect(keys.covers(url, ALL)).toBe(false)
+    keys.answered(url, 'one', ended(answer(200)))
+    expect(keys.covers(url, ALL)).toBe(true)
+  })
+
+  it('are neither refused nor counted by the quote of another resource', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'one' }, terms)
+    const elsewhere = quoteFor('https://seller.example/another')
+    elsewhere.headers.set('x-svc-subscription-remaining', '0')
+    expect(keys.answered(url, 'one', ended(elsewhere))).toEqual({ isElsewhere: true, fewer: undefined })
+    expect(keys.of(url)).toMatchObject([{ remaining: 2 }])
+    expect(keys.covers(url, ALL)).toBe(true)
+  })
+
+  it('that are a guess are sent, and nothing is concluded from them', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'guess', expiresAt: END_MS }, { resource: ALL, isGuess: true })
+    expect(keys.keyFor(to(url), ALL)).toBe('guess')
+    expect(keys.covers(url, ALL)).toBe(false)
+    keys.hold(url, { key: 'next' }, { resource: ALL, isGuess: true })
+    expect(keys.of(url).map(({ key }) => key)).toEqual(['next'])
+    // A quote in its place says that it is none.
+    expect(keys.answered(url, 'next', ended(quoteFor(ALL))).refused).toBeUndefined()
+    expect(keys.of(url)).toEqual([])
+  })
+
+  it('of one text at two origins are two', () => {
+    const { keys } = ring()
+    const twin = new URL('https://twin.example/reports')
+    keys.hold(url, { key: 'same' })
+    keys.hold(twin, { key: 'same' })
+    keys.answered(twin, 'same', ended(answer(200, left(5))))
+    expect(keys.of(url)).toEqual([{ url: 'https://seller.example/reports', key: 'same' }])
+    expect(keys.of(twin)).toMatchObject([{ remaining: 5 }])
+    expect(keys.known()).toEqual(new Set(['same']))
+  })
+
+  it('are dropped where they were bought, and where they are sold', () => {
+    const { keys } = ring()
+    keys.hold(url, { key: 'one' }, terms)
+    keys.hold(other, { key: 'two' }, terms)
+    keys.drop(url)
+    expect(keys.list().map(({ key }) => key)).toEqual(['two'])
+    keys.hold(url, { key: 'three' }, terms)
+    keys.drop(new URL(`${ALL}?day=1`))
+    expect(keys.list()).toEqual([])
+    expect(keys.known()).toEqual(new Set())
+  })
+
+  it('that are being bought are waited for by what they are, until that ended, well or not', async () => {
+    const { keys } = ring()
+    let end = () => {}
+    const buying = keys.purchasing(url, ALL, new Promise<void>(resolve => (end = resolve)))
+    const waited = keys.purchaseOf(other, ALL)
+    expect(waited).toBeDefined()
+    expect(keys.purchaseOf(url, 'https://seller.example/another')).toBeUndefined()
+    end()
+    await buying
+    await waited
+    expect(keys.purchaseOf(other, ALL)).toBeUndefined()
+    const failing = keys.purchasing(url, ALL, Promise.reject(new Error('no')))
+    const ending = keys.purchaseOf(url, ALL)
+    await expect(failing).rejects.toThrow('no')
+    await ending
+    expect(keys.purchaseOf(url, ALL)).toBeUndefined()
   })
 })

@@ -133,7 +133,7 @@ function othersIn(challenge: PaymentRequired | undefined, network: NetworkFacts)
 export function payableEntry(
   challenge: PaymentRequired,
   network: NetworkFacts,
-  wanted: Wanted = 'call',
+  wanted?: Wanted,
 ): PaymentRequirements | undefined {
   if (challenge.x402Version !== X402_VERSION) return undefined
   const payable = (challenge.accepts as readonly unknown[]).flatMap(entry => {

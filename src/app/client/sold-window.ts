@@ -85,7 +85,7 @@ export function isKey(key: unknown): key is string {
 
 export function soldIn(headers: Headers): SoldKey | undefined {
   const key = headers.get(SUBSCRIPTION_HEADER)
-  if (key === null || !isKey(key)) return undefined
+  if (!isKey(key)) return undefined
   const endMs = Date.parse(headers.get(SUBSCRIPTION_EXPIRES_HEADER) ?? '')
   const remaining = remainingIn(headers)
   return {

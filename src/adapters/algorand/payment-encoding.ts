@@ -57,68 +57,33 @@ function unlessZero(bytes: Uint8Array): Uint8Array | undefined {
   return bytes.some(byte => byte !== 0) ? bytes : undefined
 }
 
-/** Room for a note of 1024 bytes, the ledger's maximum. */
-const BYTES_MAX = 2_048
-const scratch = new Uint8Array(BYTES_MAX)
-const view = new DataView(scratch.buffer)
-
 /** `fields` are sorted by key, fewer than 16, and all text in them is ASCII, below 256 characters. */
 function encodeMap(fields: readonly Field[]): Uint8Array {
-  let end = 1
-  let count = 0
+  const bytes = [0x80]
   for (const [key, value] of fields) {
     if (value === undefined || value === 0n) continue
-    count++
-    end = putText(key, end)
-    if (typeof value === 'bigint') end = putUint(value, end)
-    else end = typeof value === 'string' ? putText(value, end) : putBytes(value, end)
+    bytes[0]!++
+    put(bytes, key)
+    if (typeof value === 'bigint') putUint(bytes, value)
+    else put(bytes, value)
   }
-  scratch[0] = 0x80 | count
-  return scratch.slice(0, end)
+  return new Uint8Array(bytes)
 }
 
-function putText(text: string, at: number): number {
-  const { length } = text
-  const isShort = length < 32
-  scratch[at] = isShort ? 0xa0 | length : 0xd9
-  if (!isShort) scratch[at + 1] = length
-  const start = at + (isShort ? 1 : 2)
-  for (let index = 0; index < length; index++) scratch[start + index] = text.charCodeAt(index)
-  return start + length
+function put(bytes: number[], value: string | Uint8Array): void {
+  const { length } = value
+  const isText = typeof value === 'string'
+  if (isText && length < 32) bytes.push(0xa0 | length)
+  else if (length < 256) bytes.push(isText ? 0xd9 : 0xc4, length)
+  else bytes.push(0xc5, length >> 8, length & 0xff)
+  for (let at = 0; at < length; at++) bytes.push(isText ? value.charCodeAt(at) : value[at]!)
 }
 
-function putBytes(bytes: Uint8Array, at: number): number {
-  const { length } = bytes
-  const isShort = length < 256
-  scratch[at] = isShort ? 0xc4 : 0xc5
-  if (isShort) scratch[at + 1] = length
-  else view.setUint16(at + 1, length)
-  const start = at + (isShort ? 2 : 3)
-  scratch.set(bytes, start)
-  return start + length
-}
-
-function putUint(value: bigint, at: number): number {
-  if (value < 0x80n) {
-    scratch[at] = Number(value)
-    return at + 1
-  }
-  if (value < 0x100n) {
-    scratch[at] = 0xcc
-    scratch[at + 1] = Number(value)
-    return at + 2
-  }
-  if (value < 0x1_0000n) {
-    scratch[at] = 0xcd
-    view.setUint16(at + 1, Number(value))
-    return at + 3
-  }
-  if (value < 0x1_0000_0000n) {
-    scratch[at] = 0xce
-    view.setUint32(at + 1, Number(value))
-    return at + 5
-  }
-  scratch[at] = 0xcf
-  view.setBigUint64(at + 1, value)
-  return at + 9
+/** In the shortest form: by itself, or behind its size, in one, two, four or eight bytes. */
+function putUint(bytes: number[], value: bigint): void {
+  if (value < 0x80n) return void bytes.push(Number(value))
+  const power = [0, 1, 2].find(each => value < 1n << (8n << BigInt(each))) ?? 3
+  bytes.push(0xcc + power)
+  for (let bits = 8 * 2 ** power - 8; bits >= 0; bits -= 8)
+    bytes.push(Number((value >> BigInt(bits)) & 0xffn))
 }

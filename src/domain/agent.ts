@@ -1,20 +1,21 @@
 /** An agent: who is paid, on which network, for which endpoints. */
-import { type BalanceTerms, balanceEndpoint, checkedBalance, takesBalance } from './balance-terms.js'
+import { type BalanceTerms, balanceEndpoint, soldBalance, takesBalance } from './balance-terms.js'
 import { type EndpointDef, endpoint } from './endpoint.js'
 import { formerNames } from './endpoint-limits.js'
 import { SvcError, shown } from './errors.js'
 import type { Network, NetworkName } from './network.js'
 import { networkFacts } from './network-definition.js'
-import { refuseUnknown } from './option-checks.js'
+import { asGiven, listOf, type Option, present, readDefinition, such } from './option-checks.js'
 import { methodsOf, pathOfEndpoint, shapeOf } from './path-pattern.js'
 import {
-  checkedMerchant,
+  isLabel,
   type Merchant,
+  merchantOption,
   type QuoteExtra,
   quoteExtra,
-  serviceMetadata,
+  SERVICE,
 } from './quote-fields.js'
-import { isAddress } from './strangers-text.js'
+import { isAddress, isText } from './strangers-text.js'
 
 /** The options of {@link defineAgent}. */
 export interface AgentOptions {
@@ -94,11 +95,22 @@ export interface AgentDef extends Required<Omit<AgentOptions, Optional>>, Pick<A
   readonly network: Network
 }
 
-const NAMES: readonly (keyof AgentOptions)[] = [
-  ...(['name', 'handle', 'description', 'version', 'skills', 'payTo', 'network', 'endpoints'] as const),
-  ...(['serviceName', 'iconUrl', 'merchant', 'extra', 'bidsOn', 'formerly', 'balance'] as const),
-]
 const HANDLE = /^[a-z0-9-]{3,40}$/
+
+const OPTIONS = {
+  name: such<string>(isText, 'a text'),
+  ...{ handle: asGiven<string>(), endpoints: asGiven<unknown>(), bidsOn: asGiven<unknown>() },
+  formerly: formerNames(HANDLE),
+  description: such<string>(isText, 'a text'),
+  version: such<string>(isText, 'a text', '0.1.0'),
+  skills: listOf(skill => typeof skill === 'string', 'a list of texts', []),
+  payTo: asGiven<string | undefined>(),
+  network: asGiven<AgentOptions['network']>(),
+  balance: soldBalance,
+  ...SERVICE,
+  merchant: merchantOption,
+  extra: quoteExtra,
+} satisfies Record<keyof AgentOptions, Option<unknown>>
 
 /**
  * Checks an agent and fills in its defaults.
@@ -116,14 +128,11 @@ export function agentOf(
   options: Omit<AgentOptions, 'endpoints'>,
   endpoints: readonly EndpointDef[],
 ): AgentDef {
-  const { name, handle, description, payTo } = options
-  const { version = '0.1.0', skills = [], bidsOn } = options
   const refuse = (why: string, code = 'invalid_agent'): never => {
     throw new SvcError(why, code)
   }
-  refuseUnknown(options, NAMES, '', why => refuse(`the definition of the agent: ${why}`))
-  if (typeof name !== 'string' || name === '') refuse('An agent needs a name')
-  if (typeof description !== 'string' || description === '') refuse('An agent needs a description')
+  const read = readDefinition(options, OPTIONS, why => refuse(`the definition of the agent: ${why}`))
+  const { name, handle, payTo, balance, bidsOn, serviceName = isLabel(name) ? name : undefined } = read
   if (typeof handle !== 'string' || !HANDLE.test(handle))
     refuse(
       `A handle is 3 to 40 lowercase letters, digits and hyphens, not ${shown(handle)}`,
@@ -136,13 +145,7 @@ export function agentOf(
       `payTo is an Algorand address of 58 base32 characters, not ${shown(payTo)}`,
       'invalid_address',
     )
-  const network = networkFacts(options.network ?? 'mainnet', refuse).given
-  if (typeof version !== 'string' || version === '') refuse('version is not a string')
-  if (!Array.isArray(skills) || skills.some(skill => typeof skill !== 'string'))
-    refuse('skills is not a list of strings')
-  const extra = quoteExtra(options.extra, refuse)
-  const merchant = checkedMerchant(options.merchant, refuse)
-  const balance = checkedBalance(options.balance, refuse)
+  const network = networkFacts(read.network ?? 'mainnet', refuse).given
   // A checked agent that is checked again has the endpoint that sells balances already.
   const checked = endpoints.filter(({ sells }) => sells === undefined).map(def => endpoint(def as never))
   for (const def of checked)
@@ -151,22 +154,16 @@ export function agentOf(
   if (balance)
     checked.push(Object.freeze({ ...endpoint(balanceEndpoint(balance) as never), sells: 'balance' }))
   refuseDuplicates(checked, refuse)
-  return Object.freeze({
-    name,
-    handle,
-    ...formerNames(options.formerly, HANDLE, refuse),
-    description,
-    version,
-    skills: Object.freeze([...skills]),
-    payTo,
-    network,
-    endpoints: Object.freeze(checked),
-    ...serviceMetadata(options, name, refuse),
-    ...(merchant && { merchant }),
-    ...(extra && { extra }),
-    ...(balance && { balance }),
-    bidsOn: Object.freeze(Array.isArray(bidsOn) ? [...bidsOn] : []),
-  })
+  return Object.freeze(
+    present({
+      ...read,
+      payTo,
+      network,
+      serviceName,
+      endpoints: Object.freeze(checked),
+      bidsOn: Object.freeze(Array.isArray(bidsOn) ? [...bidsOn] : []),
+    }),
+  )
 }
 
 /** Refuses two endpoints that have or had one name, and two at one method and path: neither is more specific. */

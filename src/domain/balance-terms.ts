@@ -1,9 +1,9 @@
 /** A balance: money that is paid at once, from which calls take what they cost. */
 import type { EndpointDef } from './endpoint.js'
-import { shown } from './errors.js'
 import { formatUsd, usdToBaseUnits } from './money.js'
-import { refuseUnknown } from './option-checks.js'
-import { periodMs } from './subscription-terms.js'
+import { holding, type Option, readOptions, such } from './option-checks.js'
+import { periodMs } from './period.js'
+import { BALANCE_ENDPOINT, BALANCE_KEY_HEADER } from './x402.js'
 
 /**
  * What balances an agent sells. Its key opens every endpoint of the agent that has a price per call.
@@ -18,31 +18,28 @@ export interface BalanceTerms {
   readonly period: string
 }
 
-export const BALANCE_ENDPOINT = 'balance'
-
-export const BALANCE_KEY_HEADER = 'x-svc-balance-key'
-export const MAX_CHARGE_HEADER = 'x-svc-max-charge'
-
-export const BALANCE_EXTENSION = 'svc-balance'
-
 const AMOUNTS_MAX = 20
 /** A store counts in whole numbers up to 2^53. */
 const UNITS_MAX = 10n ** 15n
 
-/** A frozen copy, its amounts as they are shown; `undefined` where an agent sells no balance. */
-export function checkedBalance(given: unknown, refuse: (why: string) => never): BalanceTerms | undefined {
+const isUnits = (amount: unknown) => usdToBaseUnits(amount) < UNITS_MAX
+
+const BALANCE = {
+  amounts: such<readonly string[]>(
+    given => Array.isArray(given) && given.length > 0 && given.length <= AMOUNTS_MAX && given.every(isUnits),
+    `a list of 1 to ${AMOUNTS_MAX} USD amounts below $1,000,000,000`,
+  ),
+  period: periodMs,
+} satisfies Record<keyof BalanceTerms, Option<unknown>>
+
+/** A frozen copy, its amounts in order and as they are shown; `undefined` where an agent sells no balance. */
+export const soldBalance = holding(BALANCE, (given, name): BalanceTerms | undefined => {
   if (given === undefined) return undefined
-  if (typeof given !== 'object' || given === null) refuse('balance is not {amounts, period}')
-  refuseUnknown(given as object, ['amounts', 'period'], 'balance', refuse)
-  const { amounts, period } = given as { amounts?: unknown; period?: unknown }
-  periodMs(period)
-  if (!Array.isArray(amounts) || amounts.length === 0 || amounts.length > AMOUNTS_MAX)
-    return refuse(`balance.amounts is a list of 1 to ${AMOUNTS_MAX} USD amounts, not ${shown(amounts)}`)
-  const units = amounts.map(usdToBaseUnits)
-  if (units.some(amount => amount >= UNITS_MAX)) refuse('balance.amounts are below $1,000,000,000')
-  const inOrder = [...new Set(units)].sort((a, b) => (a < b ? -1 : 1))
-  return Object.freeze({ amounts: Object.freeze(inOrder.map(formatUsd)), period: period as string })
-}
+  const { amounts } = readOptions(given as BalanceTerms, BALANCE, name)
+  const inOrder = [...new Set(amounts.map(usdToBaseUnits))].sort((a, b) => (a < b ? -1 : 1))
+  const { period } = given as BalanceTerms
+  return Object.freeze({ amounts: Object.freeze(inOrder.map(formatUsd)), period })
+})
 
 /** The options of the endpoint that sells them: its quote is the amount that the body names. */
 export function balanceEndpoint({ amounts, period }: BalanceTerms) {

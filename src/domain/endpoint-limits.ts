@@ -1,6 +1,16 @@
 /** Options of one endpoint, checked: its limits, when it will stop answering, and the names that it had. */
-import { SvcError, shown } from './errors.js'
-import { refuseUnknown } from './option-checks.js'
+import {
+  between,
+  flag,
+  holding,
+  invalid,
+  listOf,
+  type Option,
+  oneOf,
+  optional,
+  positive,
+  readOptions,
+} from './option-checks.js'
 import type { UpstreamOptions } from './upstream.js'
 
 /** The limits that one endpoint may set differently from its server. */
@@ -39,40 +49,36 @@ export interface EndpointRateLimit {
  */
 export const STREAM_TIMEOUT_MAX_MS = 3_600_000
 
+const RATE = {
+  perMinute: positive(),
+  per: oneOf<'payer' | 'ip'>(['payer', 'ip'], 'payer'),
+} satisfies Record<keyof EndpointRateLimit, Option<unknown>>
+
+const rateLimit = holding(RATE, (given, name): EndpointRateLimit | false | undefined =>
+  given === undefined || given === false ? given : Object.freeze(readOptions(given as object, RATE, name)),
+)
+
+export const LIMITS = {
+  maxBodyBytes: optional(positive()),
+  rateLimit,
+  stream: optional(flag(false)),
+  streamTimeout: optional(between(1, STREAM_TIMEOUT_MAX_MS)),
+  balance: optional(oneOf<false>([false])),
+  only: optional(oneOf<'balance'>(['balance'])),
+} satisfies Record<keyof EndpointLimits, Option<unknown>>
+
+/** What must hold of several limits together, and `stream` where it says something. */
 export function limitsOf(
-  name: string,
-  options: EndpointLimits & UpstreamOptions & { readonly subscription?: unknown },
-): EndpointLimits {
-  const { maxBodyBytes, rateLimit, stream, streamTimeout, upstream } = options
-  const refuse = (why: string): never => {
-    throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
-  }
-  if (maxBodyBytes !== undefined && !isCount(maxBodyBytes))
-    refuse(`maxBodyBytes is a positive whole number, not ${shown(maxBodyBytes)}`)
-  if (stream !== undefined && typeof stream !== 'boolean')
-    refuse(`stream is true or false, not ${shown(stream)}`)
-  if (streamTimeout !== undefined && !(isCount(streamTimeout) && streamTimeout <= STREAM_TIMEOUT_MAX_MS))
-    refuse(`streamTimeout is 1 to ${STREAM_TIMEOUT_MAX_MS} milliseconds, not ${shown(streamTimeout)}`)
+  { stream, streamTimeout, balance, only, upstream, subscription }: Limited,
+  refuse: (why: string) => never,
+): Pick<EndpointLimits, 'stream'> {
   const mayStream = stream ?? upstream !== undefined
   if (streamTimeout !== undefined && !mayStream) refuse('streamTimeout is for endpoints with stream: true')
-  if (rateLimit) {
-    refuseUnknown(rateLimit, ['perMinute', 'per'], 'rateLimit', refuse)
-    const { perMinute, per = 'payer' } = rateLimit
-    if (!isCount(perMinute)) refuse(`rateLimit.perMinute is a positive whole number, not ${shown(perMinute)}`)
-    if (per !== 'payer' && per !== 'ip') refuse(`rateLimit.per is payer or ip, not ${shown(per)}`)
-  } else if (rateLimit !== undefined && rateLimit !== false) refuse('rateLimit is {perMinute, per} or false')
-  return {
-    ...checkedPaidBy(options, refuse),
-    ...(maxBodyBytes !== undefined && { maxBodyBytes }),
-    ...((stream || (upstream !== undefined && stream === false)) && { stream }),
-    ...(streamTimeout !== undefined && { streamTimeout }),
-    ...(rateLimit !== undefined && { rateLimit: rateLimit && Object.freeze({ ...rateLimit }) }),
-  }
+  if (only && (balance === false || subscription)) refuse("only: 'balance' is for a price per call")
+  return { stream: stream || upstream !== undefined ? stream : undefined }
 }
 
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0
-}
+type Limited = EndpointLimits & UpstreamOptions & { readonly subscription?: unknown }
 
 /** ISO 8601 moments in UTC, as `Date.toISOString` writes them. */
 export interface Lifecycle {
@@ -84,27 +90,21 @@ export interface Lifecycle {
 
 const ISO_8601 = /^\d{4}-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
 
-/** Refuses a sunset before the deprecation, too (RFC 9745). */
-export function lifecycleOf(
-  name: string,
-  { deprecated, sunset }: { readonly deprecated?: unknown; readonly sunset?: unknown },
-): Lifecycle {
-  const moments = {
-    ...(deprecated !== undefined && { deprecated: moment(name, 'deprecated', deprecated) }),
-    ...(sunset !== undefined && { sunset: moment(name, 'sunset', sunset) }),
-  }
-  if (moments.deprecated && moments.sunset && moments.sunset < moments.deprecated)
-    throw new SvcError(`Endpoint '${name}': sunset comes before deprecated`, 'invalid_endpoint')
-  return moments
+const moment: Option<string | undefined> = (given, name) => {
+  if (given === undefined) return undefined
+  const parsed = given instanceof Date ? given : new Date(isReal(given) ? given : Number.NaN)
+  if (!Number.isNaN(parsed.getTime())) return parsed.toISOString()
+  throw invalid(`${name} is a Date or ISO 8601 text such as '2026-12-31', not ${JSON.stringify(given)}`)
 }
 
-function moment(name: string, option: string, value: unknown): string {
-  const parsed = value instanceof Date ? value : new Date(isReal(value) ? value : Number.NaN)
-  if (!Number.isNaN(parsed.getTime())) return parsed.toISOString()
-  throw new SvcError(
-    `Endpoint '${name}': ${option} is a Date or ISO 8601 text such as '2026-12-31', not ${JSON.stringify(value)}`,
-    'invalid_endpoint',
-  )
+export const LIFECYCLE = {
+  deprecated: moment,
+  sunset: moment,
+} satisfies Record<keyof Lifecycle, Option<unknown>>
+
+/** Refuses a sunset before the deprecation (RFC 9745). */
+export function checkLifecycle({ deprecated, sunset }: Lifecycle, refuse: (why: string) => never): void {
+  if (deprecated && sunset && sunset < deprecated) refuse('sunset comes before deprecated')
 }
 
 /** JavaScript reads the 30th of February as the 2nd of March, so this compares the parsed date with its text. */
@@ -121,15 +121,9 @@ export function firstName(name: string, formerly: readonly string[] = []): strin
   return formerly[0] ?? name
 }
 
-export function formerNames(
-  given: unknown,
-  format: RegExp,
-  refuse: (why: string) => never,
-): { readonly formerly?: readonly string[] } {
-  if (given === undefined) return {}
-  if (Array.isArray(given) && given.every(name => typeof name === 'string' && format.test(name)))
-    return { formerly: Object.freeze([...given]) }
-  return refuse(`formerly is a list of earlier names, the first one first, not ${shown(given)}`)
+export function formerNames(format: RegExp): Option<readonly string[] | undefined> {
+  const isName = (name: unknown) => typeof name === 'string' && format.test(name)
+  return optional(listOf(isName, 'a list of earlier names, the first one first'))
 }
 
 /** Whether balances of the agent pay for an endpoint's calls. */
@@ -138,15 +132,4 @@ export interface PaidBy {
   readonly balance?: false
   /** `'balance'`: nothing else does, and an unpaid call is quoted a balance. Beside `price`. @default a payment does, too */
   readonly only?: 'balance'
-}
-
-function checkedPaidBy(
-  { balance, only, subscription }: PaidBy & { readonly subscription?: unknown },
-  refuse: (why: string) => never,
-): PaidBy {
-  if (balance !== undefined && balance !== false)
-    refuse('balance is false, where no balance pays for its calls')
-  if (only !== undefined && only !== 'balance') refuse(`only is 'balance', not ${shown(only)}`)
-  if (only && (balance === false || subscription)) refuse("only: 'balance' is for a price per call")
-  return { ...(balance === false && { balance }), ...(only && { only }) }
 }

@@ -1,14 +1,33 @@
 /** The definition of one paid route, checked when its module loads. */
 import { type BodyType, MEDIA_TYPE } from './body-type.js'
-import { type EndpointLimits, formerNames, type Lifecycle, lifecycleOf, limitsOf } from './endpoint-limits.js'
+import {
+  checkLifecycle,
+  type EndpointLimits,
+  formerNames,
+  LIFECYCLE,
+  LIMITS,
+  type Lifecycle,
+  limitsOf,
+} from './endpoint-limits.js'
 import { type AnswerOf, type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
 import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
 import { usdToBaseUnits } from './money.js'
-import { refuseUnknown } from './option-checks.js'
+import {
+  asGiven,
+  flag,
+  listOf,
+  type Option,
+  oneOf,
+  optional,
+  present,
+  readDefinition,
+  such,
+  text,
+} from './option-checks.js'
 import { checkedMethods, checkedPath, type Method, pathOfEndpoint } from './path-pattern.js'
 import { type QuoteExtra, quoteExtra } from './quote-fields.js'
-import { checkSubscription, type Subscription } from './subscription-terms.js'
+import { type Subscription, soldWindow } from './subscription-terms.js'
 import { type UpstreamOptions, upstreamOf } from './upstream.js'
 
 /** The options of {@link defineEndpoint}. */
@@ -122,14 +141,30 @@ const NAME = /^[a-z0-9-]+(\/[a-z0-9-]+)*$/
 /** Names whose path is a free route's path: an endpoint there could never be reached. */
 const FREE_NAMES: ReadonlySet<string> = new Set(['health', 'ready', 'metrics', 'a2a', 'mcp'])
 
+const ANY = asGiven<unknown>()
+
 /** Every option, and what a checked endpoint has besides: `defineAgent` checks it again. */
-const NAMES: readonly (keyof EndpointOptions | keyof EndpointDef)[] = [
-  ...(['name', 'description', 'price', 'subscription', 'amount', 'priceHint', 'method', 'bodyType'] as const),
-  ...(['input', 'inputSchema', 'allowSlowInput', 'output', 'outputSchema', 'timeout', 'listed'] as const),
-  ...(['tags', 'extra', 'deprecated', 'sunset', 'maxBodyBytes', 'rateLimit', 'stream'] as const),
-  ...(['streamTimeout', 'handler', 'formerly', 'methods', 'path', 'balance', 'only', 'upstream'] as const),
-  'sellRedirects',
-]
+const OPTIONS = {
+  ...{ name: asGiven<string>(), timeout: asGiven<number | undefined>(), amount: ANY, path: ANY },
+  ...{ input: ANY, inputSchema: ANY, output: ANY, outputSchema: ANY },
+  formerly: formerNames(NAME),
+  description: text(''),
+  price: asGiven<EndpointDef['price']>(),
+  subscription: soldWindow,
+  priceHint: optional(text()),
+  method: asGiven<Method | undefined>(),
+  methods: asGiven<EndpointOptions['methods']>(),
+  bodyType: oneOf(Object.keys(MEDIA_TYPE) as BodyType[], 'json'),
+  allowSlowInput: flag(false),
+  listed: flag(true),
+  tags: listOf(tag => typeof tag === 'string', 'a list of texts', []),
+  extra: quoteExtra,
+  ...LIFECYCLE,
+  ...LIMITS,
+  upstream: asGiven<string | undefined>(),
+  sellRedirects: optional(flag(false)),
+  handler: such<Handler<never>>(given => typeof given === 'function', 'a function'),
+} satisfies Record<Exclude<keyof EndpointOptions | keyof EndpointDef, 'sells'>, Option<unknown>>
 
 /**
  * Checks an endpoint and fills in its defaults. The public `defineEndpoint` has a schema compiler, and checks that
@@ -141,9 +176,7 @@ export function endpoint<
   const Input extends EndpointSchema | undefined = undefined,
   Type extends BodyType = 'json',
 >(options: EndpointOptions<Input, Type>): EndpointDef {
-  const { name, description = '', price, subscription, priceHint, handler } = options
-  const { timeout = TIMEOUT_DEFAULT_MS, listed = true, tags = [], allowSlowInput = false } = options
-  const bodyType: BodyType = options.bodyType ?? 'json'
+  const { name } = options
   if (typeof name !== 'string' || !NAME.test(name))
     throw new SvcError(
       `An endpoint's name is made of lowercase letters, digits, '-' and single '/', not ${shown(name)}`,
@@ -152,24 +185,19 @@ export function endpoint<
   const refuse = (why: string): never => {
     throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
   }
-  refuseUnknown(options, NAMES, '', refuse)
-  const path = options.path === undefined ? undefined : checkedPath(options.path, refuse)
+  const read = readDefinition(options, OPTIONS, refuse)
+  const { price, subscription, bodyType, timeout = TIMEOUT_DEFAULT_MS } = read
+  const path = read.path === undefined ? undefined : checkedPath(read.path, refuse)
   const at = pathOfEndpoint({ name, ...(path !== undefined && { path }) })
   if (FREE_NAMES.has(at.slice(1)))
     refuse(`the path ${at} is a free route of every agent; choose another name`)
-  const methods = checkedMethods(options, refuse)
-  const method = methods[0]!
+  const methods = checkedMethods(read, refuse)
   const isGet = methods.every(each => each === 'GET')
-  if (typeof handler !== 'function') refuse('handler is not a function')
-  if (typeof description !== 'string') refuse('description is not a string')
   if ((price === undefined) === (subscription === undefined))
     refuse('give exactly one of price and subscription')
-  if (subscription !== undefined) checkSubscription(subscription, refuse)
   const amount =
     typeof price === 'function' ? undefined : String(usdToBaseUnits(subscription?.price ?? price))
-  if (priceHint !== undefined && typeof priceHint !== 'string') refuse('priceHint is not a string')
   const schemas = schemasOf(options as EndpointSchemas, refuse)
-  if (!Object.hasOwn(MEDIA_TYPE, bodyType)) refuse(`bodyType is json, text or bytes, not ${shown(bodyType)}`)
   if (bodyType !== 'json' && isGet) refuse(`bodyType is for POST and others: a GET has no body`)
   if (schemas.input !== undefined && !isGet && methods.includes('GET'))
     refuse('input describes the query of a GET or the body of other methods: define an endpoint for each')
@@ -180,32 +208,21 @@ export function endpoint<
       `Endpoint '${name}': timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${shown(timeout)}`,
       'invalid_timeout',
     )
-  if (typeof listed !== 'boolean') refuse('listed is not a boolean')
-  if (typeof allowSlowInput !== 'boolean') refuse('allowSlowInput is not a boolean')
-  if (!Array.isArray(tags) || tags.some(tag => typeof tag !== 'string'))
-    refuse('tags is not a list of strings')
-  const extra = quoteExtra(options.extra, refuse)
-  return Object.freeze({
-    name,
-    ...formerNames(options.formerly, NAME, refuse),
-    description,
-    ...(price !== undefined && { price: price as EndpointDef['price'] }),
-    ...(subscription !== undefined && { subscription: Object.freeze({ ...subscription }) }),
-    ...(amount !== undefined && { amount }),
-    ...(priceHint !== undefined && { priceHint }),
-    method,
-    ...(methods.length > 1 && { methods }),
-    ...(path !== undefined && path !== `/${name}` && { path }),
-    ...(bodyType !== 'json' && { bodyType }),
-    ...schemas,
-    ...(allowSlowInput && { allowSlowInput }),
-    timeout,
-    listed,
-    tags: Object.freeze([...tags]),
-    ...(extra && { extra }),
-    ...lifecycleOf(name, options),
-    ...limitsOf(name, options),
-    ...upstreamOf(options, refuse),
-    handler: handler as Handler<never>,
-  })
+  checkLifecycle(read, refuse)
+  return Object.freeze(
+    present({
+      ...read,
+      amount,
+      method: methods[0]!,
+      methods: methods.length > 1 ? methods : undefined,
+      path: path === `/${name}` ? undefined : path,
+      bodyType: bodyType === 'json' ? undefined : bodyType,
+      allowSlowInput: read.allowSlowInput || undefined,
+      timeout,
+      ...{ input: undefined, inputSchema: undefined, output: undefined, outputSchema: undefined },
+      ...schemas,
+      ...limitsOf(read, refuse),
+      ...upstreamOf(read, refuse),
+    }),
+  )
 }

@@ -5,7 +5,7 @@
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  * @see x402 v2, extension payment-identifier
  */
-import { isRecord, type PaymentPayload } from './x402.js'
+import { isRecord, memberAt, type PaymentPayload } from './x402.js'
 
 /** The only spelling: a plain object with two spellings of a header would send both values, joined. */
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key'
@@ -51,8 +51,7 @@ export function isPaymentIdentifier(value: unknown): value is string {
  * that only copy the challenge's declaration send no id, and some libraries write null for a field that is not set.
  */
 export function identifierIn({ extensions }: PaymentPayload): string | undefined | 'malformed' {
-  if (!isRecord(extensions)) return undefined
-  const extension = extensions[PAYMENT_IDENTIFIER] ?? undefined
+  const extension = memberAt(extensions, PAYMENT_IDENTIFIER) ?? undefined
   if (extension === undefined) return undefined
   if (!isRecord(extension) || !isRecord(extension.info)) return 'malformed'
   const id = extension.info.id ?? undefined

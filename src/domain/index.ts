@@ -32,9 +32,9 @@ export { networkFacts, nodeUrls } from './network-definition.js'
 export { nearest } from './option-checks.js'
 // The methods of endpoints
 export { METHODS } from './path-pattern.js'
+export { windowShown } from './period.js'
 // Offers of strangers
 export { priceOf, quotedNetworks } from './quote-for-display.js'
 export { mentions } from './read-bazaar-index.js'
 export { primitiveText, shellWord } from './strangers-text.js'
-export { windowShown } from './subscription-terms.js'
 export { isRecord } from './x402.js'

@@ -10,7 +10,7 @@ import {
   type PublicNetwork,
   TESTNET,
 } from './network.js'
-import { refuseUnknown } from './option-checks.js'
+import { between, matching, type Option, optional, present, readDefinition, secret } from './option-checks.js'
 import { isWebUrl } from './strangers-text.js'
 import { isRecord } from './x402.js'
 
@@ -26,7 +26,8 @@ export function networkFacts(value: unknown, refuse: Refuse = refuseNetwork): Ne
   const read = known.get(value)
   if (read) return read
   const told: Refuse = why => refuse(`The definition of a network: ${why}`)
-  const definition = checkedDefinition(value, told)
+  // A copy of its own: what the user's object becomes later does not matter.
+  const definition = Object.freeze(present(readDefinition(value, DEFINITION, told)))
   const facts = Object.freeze({ ...factsOfChecked(definition, publicNameOf(definition)), given: definition })
   refuseLies(facts, told)
   known.set(definition, facts)
@@ -37,53 +38,27 @@ function refuseNetwork(why: string): never {
   throw new SvcError(why, 'invalid_network')
 }
 
+/** Not shown: it may hold a password. */
+const url = optional(secret(isWebUrl, 'an absolute http or https URL without a password'))
+const isToken = (given: unknown) => typeof given === 'string' && /^[\x21-\x7e]{1,1024}$/.test(given)
+
 /** A misspelt URL that went unread would send requests elsewhere. */
-const FIELDS: readonly (keyof NetworkDefinition)[] = [
-  ...(['name', 'genesisId', 'genesisHash', 'usdc'] as const),
-  ...(['algodUrl', 'algodToken', 'indexerUrl', 'facilitatorUrl', 'explorerUrl'] as const),
-]
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-/** The ledger's limit is 128 bytes. */
-const GENESIS_ID = /^[\x21-\x7e]{1,128}$/
-/** 32 bytes in 44 characters. The last digit holds four bits, and only this writing of them is the nodes' own. */
-const GENESIS_HASH = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/
-const TOKEN = /^[\x21-\x7e]{1,1024}$/
-
-/** A copy of its own: what the user's object becomes later does not matter. */
-function checkedDefinition(value: Record<string, unknown>, refuse: Refuse): NetworkDefinition {
-  refuseUnknown(value, FIELDS, '', refuse)
-  const { name, genesisId, genesisHash, usdc, algodToken, ...urls } = value
-  const matched = (what: string, text: unknown, pattern: RegExp, is: string): string =>
-    typeof text === 'string' && pattern.test(text) ? text : refuse(`${what} is ${is}, not ${shown(text)}`)
-  const definition = {
-    name: matched('name', name, NAME, '1 to 64 letters, digits, dots, hyphens and underscores'),
-    genesisId: matched('genesisId', genesisId, GENESIS_ID, '1 to 128 printable ASCII characters'),
-    genesisHash: matched('genesisHash', genesisHash, GENESIS_HASH, 'standard base64 of 32 bytes'),
-    usdc:
-      Number.isSafeInteger(usdc) && (usdc as number) > 0
-        ? (usdc as number)
-        : refuse(`usdc is the asset's number, not ${shown(usdc)}`),
-    ...urlsIn(urls, refuse),
-  }
-  if (algodToken === undefined) return Object.freeze(definition)
-  // Never shown: it is a secret.
-  if (typeof algodToken !== 'string' || !TOKEN.test(algodToken))
-    refuse('algodToken is not printable ASCII text')
-  return Object.freeze({ ...definition, algodToken: algodToken as string })
-}
-
-type Urls = Pick<NetworkDefinition, 'algodUrl' | 'indexerUrl' | 'facilitatorUrl' | 'explorerUrl'>
-
-function urlsIn(given: Record<string, unknown>, refuse: Refuse): Urls {
-  const urls: Record<string, string> = {}
-  for (const [field, url] of Object.entries(given)) {
-    if (url === undefined) continue
-    // Not shown: it may hold a password.
-    if (!isWebUrl(url)) return refuse(`${field} is an absolute http or https URL without a password`)
-    urls[field] = url
-  }
-  return urls
-}
+const DEFINITION = {
+  name: matching(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    '1 to 64 letters, digits, dots, hyphens and underscores',
+  ),
+  // The ledger's limit is 128 bytes.
+  genesisId: matching(/^[\x21-\x7e]{1,128}$/, '1 to 128 printable ASCII characters'),
+  // 32 bytes in 44 characters. The last digit holds four bits, and only this writing of them is the nodes' own.
+  genesisHash: matching(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/, 'standard base64 of 32 bytes'),
+  usdc: between(1, Number.MAX_SAFE_INTEGER),
+  algodUrl: url,
+  algodToken: optional(secret(isToken, 'printable ASCII text')),
+  indexerUrl: url,
+  facilitatorUrl: url,
+  explorerUrl: url,
+} satisfies Record<keyof NetworkDefinition, Option<unknown>>
 
 function publicNameOf({ genesisHash }: NetworkDefinition): PublicNetwork | undefined {
   const found = [MAINNET, TESTNET].find(network => network.genesisHash === genesisHash)

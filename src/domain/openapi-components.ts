@@ -1,11 +1,12 @@
 /** The parts that all paid operations of an OpenAPI document share: the x402 headers, and the refusals. */
-import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER } from './balance-terms.js'
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_LENGTH_MAX } from './idempotency-key.js'
 import type { Schema } from './json-schema.js'
 import { OUTCOMES } from './machines/charge.machine.js'
 import type { Subscription } from './subscription-terms.js'
 import {
+  BALANCE_KEY_HEADER,
   LEGACY_PAYMENT_HEADER,
+  MAX_CHARGE_HEADER,
   PAYMENT_REQUIRED_HEADER,
   PAYMENT_RESPONSE_HEADER,
   PAYMENT_SIGNATURE_HEADER,

@@ -84,6 +84,24 @@ function changesBetween(one: string, other: string): number {
   return row[other.length]!
 }
 
+/** The same for a definition, whose mistakes have codes of their own. */
+export function readDefinition<Table extends OptionTable>(
+  given: unknown,
+  table: Table,
+  refuse: (why: string) => never,
+): ReadOptions<Table> {
+  try {
+    return readOptions(given as object, table)
+  } catch (cause) {
+    throw cause instanceof SdkError ? refuse(cause.message) : cause
+  }
+}
+
+/** Without the fields that have no value. */
+export function present<Fields extends object>(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields
+}
+
 /** Any value: it is checked where it is used. */
 export function asGiven<T>(): Option<T> {
   return given => given as T
@@ -105,16 +123,46 @@ export function groupOrOff<Table extends OptionTable>(table: Table): Option<Read
   return holding(table, (given, name) => (given ? readOptions(given, table, name) : undefined))
 }
 
-/** Required where there is no default. */
+/** A value that passes; `is` says of what kind it is. Required where there is no default. */
+export function such<T>(
+  passes: (given: unknown) => boolean,
+  is: string,
+  fallback?: T,
+  butIs = (given: unknown) => `, not ${shown(given)}`,
+): Option<T> {
+  return (given = fallback, name) => {
+    if (passes(given)) return given as T
+    throw invalid(`${name} is ${is}${butIs(given)}`)
+  }
+}
+
+/** The same for a secret: the message quotes nothing of it. */
+export function secret(passes: (given: unknown) => boolean, is: string): Option<string> {
+  return such<string>(passes, is, undefined, () => '')
+}
+
+/** A frozen copy of a list, each of whose members passes. */
+export function listOf(
+  passes: (member: unknown) => boolean,
+  is: string,
+  fallback?: readonly string[],
+): Option<readonly string[]> {
+  const list = such(given => Array.isArray(given) && given.every(passes), is, fallback)
+  return (given, name) => Object.freeze([...list(given, name)])
+}
+
 export function positive(fallback?: number): Option<number> {
   return whole(1, fallback)
 }
 
 export function whole(min: number, fallback?: number): Option<number> {
-  return (given = fallback, name) => {
-    if (Number.isInteger(given) && (given as number) >= min) return given as number
-    throw invalid(`${name} is a whole number from ${min}, not ${shown(given)}`)
-  }
+  return between(min, Number.POSITIVE_INFINITY, fallback)
+}
+
+export function between(min: number, max: number, fallback?: number): Option<number> {
+  const isWithin = (given: unknown) => Number.isInteger(given) && Number(given) >= min && Number(given) <= max
+  const most = max === Number.POSITIVE_INFINITY ? '' : ` to ${max}`
+  return such(isWithin, `a whole number from ${min}${most}`, fallback)
 }
 
 export function usd(fallback?: string): Option<bigint> {
@@ -122,43 +170,36 @@ export function usd(fallback?: string): Option<bigint> {
 }
 
 export function milliseconds(fallback: number, min: number, max: number): Option<number> {
-  return (given = fallback, name) => {
-    if (typeof given === 'number' && given >= min && given <= max) return given
-    throw invalid(`${name} is ${min} to ${max} milliseconds, not ${shown(given)}`)
-  }
+  const isWithin = (given: unknown) => typeof given === 'number' && given >= min && given <= max
+  return such(isWithin, `${min} to ${max} milliseconds`, fallback)
 }
 
-export function oneOf<const Words extends readonly string[]>(
-  words: Words,
-  fallback: Words[number],
-): Option<Words[number]> {
-  return (given = fallback, name) => {
-    if (words.includes(given as string)) return given as Words[number]
-    throw invalid(`${name} is ${words.join(' or ')}, not ${shown(given)}`)
-  }
+export function oneOf<const Word>(words: readonly Word[], fallback?: Word): Option<Word> {
+  return such(given => words.includes(given as Word), words.map(word => `${word}`).join(' or '), fallback)
 }
 
 export function flag(fallback: boolean): Option<boolean> {
-  return (given = fallback, name) => {
-    if (typeof given === 'boolean') return given
-    throw invalid(`${name} is true or false, not ${shown(given)}`)
-  }
+  return such(given => typeof given === 'boolean', 'true or false', fallback)
 }
+
+const isFunction = (given: unknown) => typeof given === 'function'
 
 export function callable<T>(): Option<T | undefined> {
-  return (given, name) => {
-    if (given === undefined || typeof given === 'function') return given as T | undefined
-    throw invalid(`${name} is a function, not ${shown(given)}`)
-  }
+  return optional(such<T>(isFunction, 'a function'))
 }
 
-const SECRET_TOKEN = /^[\x21-\x7e]{16,}$/
-
-/** The message quotes nothing of it. */
-export const secretToken: Option<string> = (given, name) => {
-  if (typeof given === 'string' && SECRET_TOKEN.test(given)) return given
-  throw invalid(`${name} is at least 16 visible ASCII characters without a space`)
+export function text(fallback?: string): Option<string> {
+  return such(given => typeof given === 'string', 'a text', fallback)
 }
+
+export function matching(pattern: RegExp, is: string, fallback?: string): Option<string> {
+  return such(given => typeof given === 'string' && pattern.test(given), is, fallback)
+}
+
+const isToken = (given: unknown) => typeof given === 'string' && /^[\x21-\x7e]{16,}$/.test(given)
+
+export const secretToken: Option<string> = (given, name) =>
+  secret(isToken, 'at least 16 visible ASCII characters without a space')(given, name)
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/
 

@@ -1,6 +1,16 @@
 /** What a seller adds to a quote: fields in `accepts[].extra`, how indexes show the service, and who sells. */
 import { shown } from './errors.js'
-import { refuseUnknown } from './option-checks.js'
+import {
+  holding,
+  invalid,
+  listOf,
+  matching,
+  type Option,
+  optional,
+  present,
+  readOptions,
+  such,
+} from './option-checks.js'
 import { isText, isWebUrl } from './strangers-text.js'
 import type { Subscription } from './subscription-terms.js'
 import { isRecord } from './x402.js'
@@ -27,18 +37,17 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...['subscriptionPeriod', 'subscriptionCalls', 'balancePeriod'],
 ])
 
-export function quoteExtra(given: unknown, refuse: (why: string) => never): QuoteExtra | undefined {
+export const quoteExtra: Option<QuoteExtra | undefined> = given => {
   if (given === undefined) return undefined
   if (!isRecord(given))
-    return refuse(`extra is an object of texts, numbers and booleans, not ${shown(given)}`)
-  const extra = { ...given }
-  for (const [name, value] of Object.entries(extra)) {
-    if (name === '') refuse('extra has a field without a name')
-    if (RESERVED.has(name)) refuse(`extra.${name} has a meaning for payers; choose another name`)
+    throw invalid(`extra is an object of texts, numbers and booleans, not ${shown(given)}`)
+  for (const [name, value] of Object.entries(given)) {
+    if (name === '') throw invalid('extra has a field without a name')
+    if (RESERVED.has(name)) throw invalid(`extra.${name} has a meaning for payers; choose another name`)
     const isPlain = ['string', 'boolean'].includes(typeof value) || Number.isFinite(value)
-    if (!isPlain) refuse(`extra.${name} is text, a finite number or a boolean, not ${shown(value)}`)
+    if (!isPlain) throw invalid(`extra.${name} is text, a finite number or a boolean, not ${shown(value)}`)
   }
-  return Object.keys(extra).length === 0 ? undefined : (Object.freeze(extra) as QuoteExtra)
+  return Object.keys(given).length === 0 ? undefined : (Object.freeze({ ...given }) as QuoteExtra)
 }
 
 /**
@@ -54,26 +63,12 @@ export interface ServiceMetadata {
 export const TAGS_MAX = 5
 const LABEL = /^[\x20-\x7e]{1,32}$/
 
-/** Checked; `name` is the agent's, which is the service's too where it fits. */
-export function serviceMetadata(
-  { serviceName, iconUrl }: { readonly serviceName?: unknown; readonly iconUrl?: unknown },
-  name: string,
-  refuse: (why: string) => never,
-): ServiceMetadata {
-  if (serviceName !== undefined && !isLabel(serviceName))
-    return refuse(`serviceName is 1 to 32 printable ASCII characters, not ${shown(serviceName)}`)
-  if (iconUrl !== undefined && !isWebUrl(iconUrl))
-    return refuse(
-      `iconUrl is an absolute http or https URL of at most 2048 characters, not ${shown(iconUrl)}`,
-    )
-  return quotedService({ serviceName: serviceName ?? (isLabel(name) ? name : undefined), iconUrl })
-}
+const webUrl = optional(such<string>(isWebUrl, 'an absolute http or https URL of at most 2048 characters'))
 
-type Given = { readonly [Field in keyof ServiceMetadata]: string | undefined }
-
-export function quotedService({ serviceName, iconUrl }: Given): ServiceMetadata {
-  return { ...(serviceName !== undefined && { serviceName }), ...(iconUrl !== undefined && { iconUrl }) }
-}
+export const SERVICE = {
+  serviceName: optional(matching(LABEL, '1 to 32 printable ASCII characters')),
+  iconUrl: webUrl,
+} satisfies Record<keyof ServiceMetadata, Option<unknown>>
 
 /** What indexes take for a name or a tag. */
 export function isLabel(value: unknown): value is string {
@@ -112,26 +107,16 @@ export interface Merchant {
   readonly categories?: readonly string[]
 }
 
-const FIELDS = ['name', 'website', 'logo', 'categories']
+const MERCHANT = {
+  name: such<string>(isText, 'a text'),
+  website: webUrl,
+  logo: webUrl,
+  categories: optional(listOf(isText, 'a list of texts')),
+} satisfies Record<keyof Merchant, Option<unknown>>
 
-export function checkedMerchant(given: unknown, refuse: (why: string) => never): Merchant | undefined {
-  if (given === undefined) return undefined
-  if (!isRecord(given)) return refuse(`merchant is { name, website, logo, categories }, not ${shown(given)}`)
-  refuseUnknown(given, FIELDS, 'merchant', refuse)
-  const { name, website, logo, categories } = given
-  if (!isText(name)) return refuse(`merchant.name is a text, not ${shown(name)}`)
-  for (const [field, url] of Object.entries({ website, logo }))
-    if (url !== undefined && !isWebUrl(url))
-      refuse(`merchant.${field} is an absolute http or https URL, not ${shown(url)}`)
-  if (categories !== undefined && !(Array.isArray(categories) && categories.every(isText)))
-    refuse('merchant.categories is not a list of texts')
-  return Object.freeze({
-    name,
-    ...(website !== undefined && { website: website as string }),
-    ...(logo !== undefined && { logo: logo as string }),
-    ...(categories !== undefined && { categories: Object.freeze([...(categories as string[])]) }),
-  })
-}
+export const merchantOption = holding(MERCHANT, (given, name): Merchant | undefined =>
+  given === undefined ? undefined : Object.freeze(present(readOptions(given as object, MERCHANT, name))),
+)
 
 const TEXT = { type: 'string' } as const
 const URI = { type: 'string', format: 'uri' } as const

@@ -5,7 +5,7 @@
  */
 import { JSON_DEPTH_MAX, nestsDeeperThan } from './json.js'
 import { fitsUrl, isText, primitiveText } from './strangers-text.js'
-import { isRecord } from './x402.js'
+import { isRecord, memberAt } from './x402.js'
 
 /** A paid resource, as a facilitator lists it. All text is from strangers. */
 export interface BazaarResource {
@@ -92,8 +92,7 @@ function withAmount(terms: Record<string, unknown>): Record<string, unknown> {
 }
 
 function infoOf(entry: Record<string, unknown>, accepts: readonly Record<string, unknown>[]) {
-  const bazaar = isRecord(entry.extensions) ? entry.extensions.bazaar : undefined
-  const said = isRecord(bazaar) ? bazaar.info : undefined
+  const said = memberAt(entry, 'extensions', 'bazaar', 'info')
   return [said, entry.discoveryInfo, accepts[0]?.outputSchema, entry.metadata].find(isRecord)
 }
 

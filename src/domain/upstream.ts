@@ -19,11 +19,10 @@ export function upstreamOf(
   { upstream, sellRedirects }: UpstreamOptions,
   refuse: (why: string) => never,
 ): UpstreamOptions {
-  if (sellRedirects !== undefined && (typeof sellRedirects !== 'boolean' || upstream === undefined))
-    refuse('sellRedirects is true or false, of an endpoint with an upstream')
-  if (upstream === undefined) return {}
-  upstreamUrl(upstream, refuse)
-  return { upstream, ...(sellRedirects && { sellRedirects }) }
+  if (sellRedirects !== undefined && upstream === undefined)
+    refuse('sellRedirects is for an endpoint with an upstream')
+  if (upstream !== undefined) upstreamUrl(upstream, refuse)
+  return { sellRedirects: sellRedirects || undefined }
 }
 
 export interface UpstreamUrl {

@@ -17,6 +17,12 @@ export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
 /** The name of the payment header in version 1. It is still accepted. */
 export const LEGACY_PAYMENT_HEADER = 'X-PAYMENT'
 
+/** Of balances: the endpoint that sells them, what a quote says of them, and the headers of a call on one. */
+export const BALANCE_ENDPOINT = 'balance'
+export const BALANCE_EXTENSION = 'svc-balance'
+export const BALANCE_KEY_HEADER = 'x-svc-balance-key'
+export const MAX_CHARGE_HEADER = 'x-svc-max-charge'
+
 /** One way to pay, as a quote offers it. Amounts of money are strings of digits. @see x402 v2 */
 export interface PaymentRequirements {
   /** The payment scheme; `exact` here. */
@@ -103,8 +109,7 @@ export function decodeHeader(text: string): Record<string, unknown> | undefined 
   // The usual spelling, written again, is the same text. That takes a tenth of the pattern's time.
   if (toBase64(bytes) !== text && !BASE64.test(text)) return undefined
   try {
-    const value: unknown = JSON.parse(textOf(bytes))
-    return isRecord(value) ? value : undefined
+    return recordAt(JSON.parse(textOf(bytes)))
   } catch {
     return undefined
   }
@@ -122,6 +127,16 @@ export function decodeAnswerHeader(text: string): Record<string, unknown> | unde
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What a stranger's value has at this path; `undefined` where there is no object on the way. */
+export function memberAt(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce((at, name) => (isRecord(at) ? at[name] : undefined), value)
+}
+
+export function recordAt(value: unknown, ...path: readonly string[]): Record<string, unknown> | undefined {
+  const found = memberAt(value, ...path)
+  return isRecord(found) ? found : undefined
 }
 
 export function listIn(value: unknown): readonly unknown[] {
@@ -152,7 +167,7 @@ export function speltAs(
   requirements: PaymentRequirements,
   network: NetworkFacts,
 ): PaymentRequirements {
-  const spelt = isRecord(accepted) ? accepted.network : undefined
+  const spelt = memberAt(accepted, 'network')
   if (spelt === requirements.network || !isIdOf(network, spelt)) return requirements
   return { ...requirements, network: spelt }
 }

@@ -14,9 +14,8 @@ import {
   selectRequirements,
   unfitRequest,
 } from '../../src/app/client/read-quote.js'
-import { BALANCE_EXTENSION } from '../../src/domain/balance-terms.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
-import { encodeHeader, type PaymentRequired } from '../../src/domain/x402.js'
+import { BALANCE_EXTENSION, encodeHeader, type PaymentRequired } from '../../src/domain/x402.js'
 import vectors from '../vectors/payments.json' with { type: 'json' }
 
 const [vector] = vectors.payments

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { requestOf } from '../../src/app/client/build-request.js'
 import type { Exchange, ExchangeResult } from '../../src/app/client/http-reply.js'
 import {
   ask,
@@ -302,7 +303,10 @@ describe('a request without a payment', () => {
 
   it('is sent again as a GET where the endpoint allows only that', async () => {
     const { methods, deps } = recorded(wantsGet, replied(200))
-    const { request: answered, reply } = await ask(deps, request, {}, 1_000)
+    const { request: answered, reply } = await ask(
+      { ...deps, timeoutMs: 1_000 },
+      { ...request, mayBeGet: true },
+    )
     expect({ methods, answered: answered.method, status: reply.status }).toEqual({
       methods: ['POST', 'GET'],
       answered: 'GET',
@@ -310,15 +314,15 @@ describe('a request without a payment', () => {
     })
   })
 
-  it.each<[string, ExchangeResult, object, { method?: string }]>([
-    ['has a body', wantsGet, { body: '{}' }, {}],
-    ['has a method of the caller’s', wantsGet, {}, { method: 'POST' }],
-    ['meets another status', replied(403, { allow: 'GET' }), {}, {}],
-    ['meets an endpoint for another method', replied(405, { allow: 'PUT, WIDGET' }), {}, {}],
-    ['meets an endpoint that names no method', replied(405), {}, {}],
-  ])('is sent once where it %s', async (_, step, changes, options) => {
+  it.each<[string, ExchangeResult, unknown, { method?: string }]>([
+    ['has a body', wantsGet, {}, {}],
+    ['has a method of the caller’s', wantsGet, undefined, { method: 'POST' }],
+    ['meets another status', replied(403, { allow: 'GET' }), undefined, {}],
+    ['meets an endpoint for another method', replied(405, { allow: 'PUT, WIDGET' }), undefined, {}],
+    ['meets an endpoint that names no method', replied(405), undefined, {}],
+  ])('is sent once where it %s', async (_, step, body, options) => {
     const { methods, deps } = recorded(step)
-    await ask(deps, { ...request, ...changes }, options, 1_000)
+    await ask({ ...deps, timeoutMs: 1_000 }, requestOf(request.url, body, options))
     expect(methods).toEqual(['POST'])
   })
 
@@ -328,7 +332,7 @@ describe('a request without a payment', () => {
       [10, 10],
     ] as const) {
       const { times, deps } = recorded(replied(200))
-      await askBriefly({ ...deps, timeoutMs }, request, {})
+      await askBriefly({ ...deps, timeoutMs }, request)
       expect(times).toEqual([asked])
     }
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { periodMs } from '../../src/domain/subscription-terms.js'
+import { periodMs } from '../../src/domain/period.js'
 import { refusedWith } from './refusal.js'
 
 describe('a period', () => {

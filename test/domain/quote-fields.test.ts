@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/domain/agent.js'
 import { endpoint } from '../../src/domain/endpoint.js'
-import { merchantExtension, quotedService, quotedTags } from '../../src/domain/quote-fields.js'
+import { merchantExtension, quotedTags } from '../../src/domain/quote-fields.js'
 import { refusedWith } from './refusal.js'
 
 const work = { name: 'work', price: '$0.01', handler: () => 1 }
@@ -136,7 +136,8 @@ describe('how indexes show the service', () => {
     })
     fc.assert(
       fc.property(given, ({ tags, ...over }) => {
-        const shown = { ...quotedService(anAgent(over) as never), tags: [...quotedTags(tags)] }
+        const { serviceName, iconUrl } = anAgent(over)
+        const shown = { serviceName, iconUrl, tags: [...quotedTags(tags)] }
         const resource = { url: 'https://a.example/work', ...shown }
         const indexed: Record<string, unknown> = {
           tags: [],

@@ -1,7 +1,7 @@
 /** What a window is sold for, and what is said of it. */
 import { describe, expect, it } from 'vitest'
 import { toolOf } from '../../src/adapters/mcp/tools-of-endpoints.js'
-import { windowShown } from '../../src/domain/subscription-terms.js'
+import { windowShown } from '../../src/domain/period.js'
 import { defineAgent, defineEndpoint, manifest, SvcError } from '../../src/index.js'
 import { endTold } from '../../src/ports/charge.js'
 

@@ -594,7 +594,7 @@ describe('a definition', () => {
     [{ upstream: 'http://a/#x' }, /fragment/],
     [{ upstream: 'http://a', handler }, /give one of handler and upstream/],
     [{ sellRedirects: true, handler }, /sellRedirects/],
-    [{}, /handler is not a function/],
+    [{}, /handler is a function, not undefined/],
     [{ upstream: 'http://a', stream: false, streamTimeout: 5 }, /streamTimeout/],
   ])('%j is refused', (more, why) => {
     expect(refusing(more)).toThrow(why)

@@ -12,7 +12,14 @@ import {
   TASK_NOT_FOUND,
 } from '../../domain/json-rpc.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
-import { isRecord, type Parsed, type PaymentPayload, presentedPayment } from '../../domain/x402.js'
+import {
+  isRecord,
+  memberAt,
+  type Parsed,
+  type PaymentPayload,
+  presentedPayment,
+  recordAt,
+} from '../../domain/x402.js'
 import { TASK_BY_METHOD } from './task-rendering.js'
 
 export interface Message {
@@ -76,20 +83,18 @@ export function readRequest(body: Parsed<unknown>): RpcRequest {
 /** The parts are bounded as the skill's input, and the payment as a payment. */
 function inputsIn(method: string, params: unknown): readonly unknown[] {
   const { parts, metadata } = (TASK_BY_METHOD.has(method) && messageIn(params)) || NOTHING
-  return [parts, isRecord(metadata) ? metadata[PAYLOAD] : undefined]
+  return [parts, memberAt(metadata, PAYLOAD)]
 }
 
 const NOTHING: Readonly<Record<string, unknown>> = {}
 
 function messageIn(params: unknown): Record<string, unknown> | undefined {
-  const message = isRecord(params) ? params.message : undefined
-  return isRecord(message) ? message : undefined
+  return recordAt(params, 'message')
 }
 
 /** The payer's proof in the metadata; `undefined` where there is none. */
 export function proofIn(params: unknown) {
-  const { metadata } = messageIn(params) ?? NOTHING
-  const proof = isRecord(metadata) ? metadata['x402.sign-in-with-x'] : undefined
+  const proof = memberAt(params, 'message', 'metadata', 'x402.sign-in-with-x')
   return proof === undefined ? undefined : readProof(proof)
 }
 
@@ -105,7 +110,7 @@ export function readMessage(params: unknown): Message | TaskMessage {
   }
   if (says !== 'nothing') throw invalid('A message about a payment names the task that it is for: taskId.')
   if (!Array.isArray(parts) || parts.length === 0) throw invalid('A message has at least one part.')
-  const skillId = isRecord(metadata) ? metadata.skillId : undefined
+  const skillId = memberAt(metadata, 'skillId')
   if (skillId !== undefined && typeof skillId !== 'string') throw invalid('metadata.skillId is a string.')
   const texts: string[] = []
   const data: Record<string, unknown>[] = []

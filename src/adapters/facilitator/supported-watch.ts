@@ -4,7 +4,7 @@
  */
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isAddress } from '../../domain/strangers-text.js'
-import { isRecord, X402_VERSION } from '../../domain/x402.js'
+import { isRecord, memberAt, X402_VERSION } from '../../domain/x402.js'
 import { type Cancel, type Clock, sleep } from '../../ports/clock.js'
 import type { Supported } from '../../ports/facilitator.js'
 import type { Answer } from './verdict-of-response.js'
@@ -104,7 +104,7 @@ function supportedIn(answer: Answer, network: NetworkFacts): Supported | string 
   for (const kind of kinds as unknown[]) {
     if (!isRecord(kind) || kind.scheme !== 'exact' || kind.x402Version !== X402_VERSION) continue
     if (!isIdOf(network, kind.network)) continue
-    const feePayer = isRecord(kind.extra) ? kind.extra.feePayer : undefined
+    const feePayer = memberAt(kind, 'extra', 'feePayer')
     return { network: kind.network, ...(isAddress(feePayer) ? { feePayer } : {}) }
   }
   return `it does not list exact payments on ${network.name}`

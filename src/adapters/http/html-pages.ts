@@ -5,9 +5,9 @@ import { examplesOf } from '../../domain/example-input.js'
 import type { Manifest, ManifestEndpoint } from '../../domain/manifest.js'
 import { formatUsd } from '../../domain/money.js'
 import { isPublicNetwork, publicNetworkOf } from '../../domain/network.js'
+import { windowShown } from '../../domain/period.js'
 import { shellWord } from '../../domain/strangers-text.js'
-import { windowShown } from '../../domain/subscription-terms.js'
-import { isRecord, type PaymentRequired } from '../../domain/x402.js'
+import { memberAt, type PaymentRequired } from '../../domain/x402.js'
 import { type Html, html, page } from './html-document.js'
 
 export interface LandingPageOptions {
@@ -117,10 +117,7 @@ ${howToPay(bodyType ? undefined : { method, url, network, usd: price.replace('$'
 
 /** The example that the quote declares to indexes; an endpoint that is not listed has none. Of text and bytes it is empty. */
 function bodyIn({ extensions }: PaymentRequired): unknown {
-  const bazaar = extensions?.bazaar
-  const info = isRecord(bazaar) ? bazaar.info : undefined
-  const input = isRecord(info) ? info.input : undefined
-  return isRecord(input) ? input.body : undefined
+  return memberAt(extensions, 'bazaar', 'info', 'input', 'body')
 }
 
 interface ShownCall {

@@ -1,9 +1,13 @@
 /** How HTTP answers each final state of a call, by the kind of its outcome. */
 
-import { BALANCE_KEY_HEADER } from '../../domain/balance-terms.js'
 import { unwritten } from '../../domain/call-errors.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
-import { encodeHeader, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../../domain/x402.js'
+import {
+  BALANCE_KEY_HEADER,
+  encodeHeader,
+  PAYMENT_REQUIRED_HEADER,
+  PAYMENT_RESPONSE_HEADER,
+} from '../../domain/x402.js'
 import { type BalanceTold, type ChargeOutcome, retryAfterSeconds } from '../../ports/charge.js'
 import { errorBody, jsonReply, jsonTextReply, type Reply } from './reply.js'
 

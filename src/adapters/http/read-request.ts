@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { parse } from 'node:querystring'
 import secureJson from 'secure-json-parse'
-import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER } from '../../domain/balance-terms.js'
 import type { BodyType } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import {
@@ -16,7 +15,9 @@ import {
 import type { Target } from '../../domain/path-pattern.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
 import {
+  BALANCE_KEY_HEADER,
   decodeHeader,
+  MAX_CHARGE_HEADER,
   oversizedPayment,
   PAYMENT_BOUNDS,
   type Parsed,

@@ -1,8 +1,9 @@
 /** Every path that the server answers, and its methods. */
-import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER } from '../../domain/balance-terms.js'
+
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import { methodsOf, NO_PARAMS, paramsIn, pathOfEndpoint } from '../../domain/path-pattern.js'
+import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER } from '../../domain/x402.js'
 import type { Logger } from '../../ports/logger.js'
 import { patternMatcher } from './match-path.js'
 import { type PaidRoute, type PaidRouteOptions, paidRoute } from './paid-route.js'

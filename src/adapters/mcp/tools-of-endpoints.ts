@@ -5,7 +5,7 @@ import { SvcError } from '../../domain/errors.js'
 import { embeddedAt, type Schema } from '../../domain/json-schema.js'
 import { priceShown } from '../../domain/manifest.js'
 import { schemaOfMessage } from '../../domain/message-input.js'
-import { windowShown } from '../../domain/subscription-terms.js'
+import { windowShown } from '../../domain/period.js'
 import { isRecord } from '../../domain/x402.js'
 import { FREE_TOOLS } from './free-tools.js'
 

@@ -3,10 +3,12 @@
  * for callers; otherwise the message goes to the seller's log. A handler's message must not look like this server's
  * own statement about a payment.
  */
+
 import { isReservedCode } from '../../domain/call-errors.js'
 import type { Answer } from '../../domain/handler-answer.js'
+import { jsonIn } from '../../domain/json.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
-import { isRecord } from '../../domain/x402.js'
+import { memberAt } from '../../domain/x402.js'
 import type { Problem } from '../../ports/charge.js'
 import { MESSAGES } from './call-outcome.js'
 
@@ -47,12 +49,13 @@ export function thrownFailure(cause: unknown): ToldFailure {
  * would read it as this server's own.
  */
 export function answeredFailure({ status, body }: Answer): ToldFailure | undefined {
-  const answered = jsonObjectIn(body)
-  const code = isRecord(answered?.error) ? answered.error.code : undefined
+  // As JSON whatever its content type is, and however deep: clients read it so.
+  const answered = jsonIn(typeof body === 'string' ? body : new TextDecoder().decode(body), Infinity)
+  const code = memberAt(answered, 'error', 'code')
   const withheld =
     status === QUOTE_STATUS
       ? `status ${status}`
-      : Array.isArray(answered?.accepts)
+      : Array.isArray(memberAt(answered, 'accepts'))
         ? 'a quote'
         : typeof code === 'string' && isReservedCode(code)
           ? `code ${code}`
@@ -72,17 +75,6 @@ function isFailure(status: unknown): status is number {
     (status as number) <= 599 &&
     status !== QUOTE_STATUS
   )
-}
-
-/** Reads the body as JSON whatever its content type is, because clients do the same. */
-function jsonObjectIn(body: string | Uint8Array): Record<string, unknown> | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body))
-  } catch {
-    // The body is not JSON.
-  }
-  return isRecord(value) ? value : undefined
 }
 
 /** `{ status: 404, error: … }` is data: it is answered with 200 and charged. The handler's author probably meant a failure. */

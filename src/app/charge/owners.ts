@@ -12,7 +12,7 @@ import { canonicalJson } from '../../domain/json.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { NO_PARAMS } from '../../domain/path-pattern.js'
-import { isRecord, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
+import { isRecord, memberAt, type PaymentPayload, type PaymentRequirements } from '../../domain/x402.js'
 import { NO_ADDRESS, type Problem } from '../../ports/charge.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
 import type { Call, Owned } from './call-record.js'
@@ -169,8 +169,7 @@ export function sha256(text: string): string {
 export function claimedPayer(payload: PaymentPayload | undefined): string | undefined {
   const inner = payload?.payload
   if (!isRecord(inner)) return undefined
-  const authorization = isRecord(inner.authorization) ? inner.authorization.from : undefined
-  const claimed = inner.payer ?? inner.from ?? inner.sender ?? authorization
+  const claimed = inner.payer ?? inner.from ?? inner.sender ?? memberAt(inner, 'authorization', 'from')
   return typeof claimed === 'string' && claimed.length <= 128 ? claimed : undefined
 }
 

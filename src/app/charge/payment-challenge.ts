@@ -2,13 +2,7 @@
  * The price of an endpoint, and the challenge that states it. The challenge of a fixed price is encoded once for each
  * base URL.
  */
-import {
-  BALANCE_ENDPOINT,
-  BALANCE_EXTENSION,
-  type BalanceTerms,
-  declaredBalance,
-  takesBalance,
-} from '../../domain/balance-terms.js'
+import { type BalanceTerms, declaredBalance, takesBalance } from '../../domain/balance-terms.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
@@ -16,6 +10,8 @@ import { pathOfEndpoint } from '../../domain/path-pattern.js'
 import { type QuoteExtra, quotedTags, type ServiceMetadata, windowFields } from '../../domain/quote-fields.js'
 import { declaredSignIn, SIGN_IN_WITH_X } from '../../domain/sign-in-with-x.js'
 import {
+  BALANCE_ENDPOINT,
+  BALANCE_EXTENSION,
   encodeHeader,
   type PaymentRequired,
   type PaymentRequirements,

@@ -38,6 +38,8 @@ export interface HttpRequest {
   readonly maxPrice?: bigint
   /** `maxPrice` replaces the client's own: the caller named what it pays. */
   readonly isOwnLimit?: true
+  /** Its caller named no method, and it has no body: it is asked by GET where the endpoint wants that. */
+  readonly mayBeGet?: boolean
 }
 
 /** Those of all calls. A limit that is misspelt is no limit, so that unknown options are refused. */
@@ -69,6 +71,7 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
     signal,
     finishPaid,
     ...(maxPrice !== undefined && { maxPrice }),
+    mayBeGet: given.method === undefined && content === undefined,
   }
 }
 

@@ -1,10 +1,16 @@
 /** One purchase at an agent at a time, over all processes of a ledger. Its payment is in the ledger before it is sent. */
-import { BALANCE_ENDPOINT, BALANCE_KEY_HEADER } from '../../domain/balance-terms.js'
 import { SdkError, SvcError, shown } from '../../domain/errors.js'
 import { formatUsd, parseBaseUnits } from '../../domain/money.js'
+import { readPeriodMs } from '../../domain/period.js'
 import { isForWindow } from '../../domain/quote-for-display.js'
-import { readPeriodMs } from '../../domain/subscription-terms.js'
-import { isRecord, type PaymentRequired, readRequirements } from '../../domain/x402.js'
+import {
+  BALANCE_ENDPOINT,
+  BALANCE_KEY_HEADER,
+  isRecord,
+  memberAt,
+  type PaymentRequired,
+  readRequirements,
+} from '../../domain/x402.js'
 import { randomId } from '../../ports/random.js'
 import { type CallOptions, type HttpRequest, requestOf } from './build-request.js'
 import { noSigner, notABalance } from './client-errors.js'
@@ -139,7 +145,7 @@ async function quoted(
   settings: Settings,
 ): Promise<PaymentRequired | undefined> {
   const { origin } = request.url
-  const asked = await askBriefly(settings, request, { method: 'POST' })
+  const asked = await askBriefly(settings, request)
   if (!isQuote(asked.reply)) throw notABalance(origin, 'asks for no payment', succeeded(asked).reply)
   const challenge = challengeOf(asked.reply)
   const entry = challenge && payableEntry(challenge, settings.network)
@@ -164,8 +170,7 @@ function sold(
   const lastsMs = readPeriodMs(selected.accepted.extra?.balancePeriod)
   const endMs = lastsMs === undefined ? undefined : begun.nowMs + lastsMs
   const saidMs = Date.parse(headers.get('x-svc-balance-expires') ?? '')
-  const { data } = dataOf(reply)
-  const said = isRecord(data) ? data.balance : undefined
+  const said = memberAt(dataOf(reply).data, 'balance')
   const wrong = [
     said !== String(units) && `it has ${shown(said)} base units, and ${units} were paid for`,
     !(saidMs > begun.nowMs) && 'it has ended already',

@@ -2,13 +2,17 @@
  * A call on a balance that is held. The seller takes at most what its quote said. Where the end of the call is not known, only the same
  * call is made again: with the same key, on the same balance. Nothing else pays for it.
  */
-import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER } from '../../domain/balance-terms.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { formatUsd, parseBaseUnits } from '../../domain/money.js'
-import { decodeAnswerHeader, type PaymentRequired } from '../../domain/x402.js'
+import {
+  BALANCE_KEY_HEADER,
+  decodeAnswerHeader,
+  MAX_CHARGE_HEADER,
+  type PaymentRequired,
+} from '../../domain/x402.js'
 import { randomId } from '../../ports/random.js'
-import type { CallOptions, HttpRequest } from './build-request.js'
+import type { HttpRequest } from './build-request.js'
 import { buyBalance } from './buy-balance.js'
 import { isReplay } from './charge-evidence.js'
 import { balanceInDoubt, callFailed } from './client-errors.js'
@@ -29,7 +33,6 @@ const COST_MS = 10_000
 /** Made once a call: it knows what the call has tried, and tops up once at most. */
 export function onBalance(
   request: HttpRequest,
-  options: CallOptions,
   settings: Settings,
   { ask: send, accept, slot = {} }: Asking,
 ) {
@@ -89,7 +92,7 @@ export function onBalance(
     if (signal?.aborted) throw new SdkError(`The call to ${origin} was aborted; nothing was taken`, 'aborted')
     const ending = finishPaid ? undefined : signal
     try {
-      const asked = await send(settings, on(key, most, ending), options, settings.timeoutMs)
+      const asked = await send(settings, on(key, most, ending))
       if ((asked.everLost || doubted !== undefined) && !isSuccess(asked.reply))
         throw callFailed(origin, asked.reply)
       balances.doubt(request.url, idempotencyKey)
@@ -122,7 +125,7 @@ export function onBalance(
       const endMs = clock.monotonic() + Math.min(settings.timeoutMs, COST_MS)
       for (;;) {
         const restMs = endMs - clock.monotonic()
-        const { reply } = await send({ ...settings, retry: ONCE }, on(key, 0n, undefined), options, restMs)
+        const { reply } = await send({ ...settings, retry: ONCE, timeoutMs: restMs }, on(key, 0n, undefined))
         await reply.body?.cancel()
         const { charged } = isQuote(reply) ? { charged: '0' } : toldIn(reply).balance
         if (charged !== undefined) {

@@ -5,7 +5,7 @@ import { usdNumber } from '../../domain/money.js'
 import { isForWindow } from '../../domain/quote-for-display.js'
 import { isRecord, type PaymentRequired, type PaymentRequirements } from '../../domain/x402.js'
 import { unlessAborted } from '../../ports/clock.js'
-import type { CallOptions, HttpRequest, RequestOptions } from './build-request.js'
+import type { HttpRequest } from './build-request.js'
 import { onBalance, REREAD_MS } from './call-on-balance.js'
 import {
   needsBalance,
@@ -38,7 +38,6 @@ const SUCCESSES: Asking = { ask, accept: succeeded }
 
 export async function callPaid(
   request: HttpRequest,
-  options: CallOptions,
   settings: Settings,
   asking = SUCCESSES,
 ): Promise<Outcome> {
@@ -47,13 +46,13 @@ export async function callPaid(
   let refused: ActiveSubscription | undefined
   const isResent = asking.slot?.payment !== undefined
   let key = isResent ? undefined : keys.keyFor(request)
-  const fromBalance = onBalance(request, options, settings, asking)
+  const fromBalance = onBalance(request, settings, asking)
   const served = key === undefined ? await fromBalance.answer() : undefined
   if (served) return served
   for (;;) {
     const mayPay = settings.signer || key !== undefined || settings.balances.list().length > 0
     if (!mayPay && asking === SUCCESSES) throw noSigner(request.url.origin)
-    const { asked, verdict } = await askWith(key, request, options, settings, asking)
+    const { asked, verdict } = await askWith(key, request, settings, asking)
     if (!isQuote(asked.reply)) return { ...asking.accept(asked), warnings: fewerCalls(verdict.fewer) }
     const challenge = challengeOf(asked.reply)
     const resource = resourceIn(challenge)
@@ -90,37 +89,30 @@ export async function callPaid(
 async function askWith(
   key: string | undefined,
   request: HttpRequest,
-  options: CallOptions,
   settings: Settings,
   { ask: send }: Asking,
 ): Promise<{ asked: UnpaidReply; verdict: Verdict }> {
-  if (key === undefined)
-    return { asked: await send(settings, request, options, settings.timeoutMs), verdict: {} }
+  if (key === undefined) return { asked: await send(settings, request), verdict: {} }
   settings.keys.sent(request.url, key)
-  const asked = await send(settings, withKey(request, key, settings.random), options, settings.timeoutMs)
+  const asked = await send(settings, withKey(request, key, settings.random))
   return { asked, verdict: settings.keys.answered(request.url, key, asked) }
 }
 
 /** Buys a window, unless another call is buying one: then it is a call with that one's key. */
 export async function buyWindow(
   request: HttpRequest,
-  options: CallOptions,
   settings: Settings,
 ): Promise<Outcome & { readonly subscription: ActiveSubscription }> {
   if (!settings.signer) throw noSigner(request.url.origin)
-  const outcome = await boughtWindow(request, options, settings)
+  const outcome = await boughtWindow(request, settings)
   if (!outcome.subscription) throw notASubscription(request.url.origin, outcome)
   return { ...outcome, subscription: outcome.subscription }
 }
 
-async function boughtWindow(
-  request: HttpRequest,
-  options: CallOptions,
-  settings: Settings,
-): Promise<Outcome> {
+async function boughtWindow(request: HttpRequest, settings: Settings): Promise<Outcome> {
   const { keys } = settings
   const before = keys.known()
-  const asked = await ask(settings, request, options, settings.timeoutMs)
+  const asked = await ask(settings, request)
   if (!isQuote(asked.reply)) return { ...succeeded(asked), warnings: [] }
   const challenge = challengeOf(asked.reply)
   const entry = challenge && payableEntry(challenge, settings.network, 'window')
@@ -132,7 +124,7 @@ async function boughtWindow(
   // Another call may have bought a window since this one asked.
   const newest = () => keys.of(request.url, resource).findLast(({ key }) => !before.has(key))
   if (other || newest()) {
-    const outcome = await callPaid(request, options, settings)
+    const outcome = await callPaid(request, settings)
     return { ...outcome, subscription: newest() ?? outcome.subscription }
   }
   const { method } = asked.request
@@ -173,12 +165,8 @@ async function buy(
   }
 }
 
-export async function quoteCall(
-  request: HttpRequest,
-  options: RequestOptions,
-  settings: Settings,
-): Promise<QuoteResult> {
-  const { reply } = await askBriefly(settings, request, options)
+export async function quoteCall(request: HttpRequest, settings: Settings): Promise<QuoteResult> {
+  const { reply } = await askBriefly(settings, request)
   const { status } = reply
   if (status === 402) return { paymentRequired: true, status, requirements: challengeOf(reply) }
   const reason = status < 400 ? undefined : reasonOf(reply)
@@ -202,14 +190,10 @@ export interface Estimate {
 }
 
 /** What `callPaid` would pay, and whether it would. Pays nothing; without a quote, the endpoint did its work for nothing. */
-export async function estimateCall(
-  request: HttpRequest,
-  options: RequestOptions,
-  settings: Settings,
-): Promise<Estimate> {
+export async function estimateCall(request: HttpRequest, settings: Settings): Promise<Estimate> {
   const { keys } = settings
   if (keys.covers(request.url)) return { usd: 0, covered: true }
-  const asked = await askBriefly(settings, request, options)
+  const asked = await askBriefly(settings, request)
   if (!isQuote(asked.reply)) {
     succeeded(asked)
     return { usd: 0 }

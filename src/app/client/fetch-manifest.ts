@@ -6,7 +6,7 @@ import { isRecord, type PaymentRequired } from '../../domain/x402.js'
 import { type HttpRequest, requestOf } from './build-request.js'
 import { type HttpReply, recordOf } from './http-reply.js'
 import { resourceIn } from './read-quote.js'
-import { ask, askBriefly, type DeliveryDeps, succeeded } from './send-with-retries.js'
+import { type AskingDeps, ask, askBriefly, succeeded } from './send-with-retries.js'
 
 const MANIFEST_PATH = '/.well-known/svc.json'
 
@@ -28,11 +28,14 @@ export function manifestOf(reply: HttpReply, url: URL): Manifest {
 export async function discover(
   base: URL,
   { signal }: Pick<HttpRequest, 'signal'>,
-  deps: Parameters<typeof askBriefly>[0],
+  deps: AskingDeps,
 ): Promise<Manifest> {
   const url = manifestUrl(base)
-  const options = { method: 'GET', signal }
-  return manifestOf(succeeded(await askBriefly(deps, requestOf(url, undefined, options), options)).reply, url)
+  return manifestOf(succeeded(await askBriefly(deps, manifestRequest(url, signal))).reply, url)
+}
+
+function manifestRequest(url: URL, signal: AbortSignal | undefined): HttpRequest {
+  return requestOf(url, undefined, { method: 'GET', signal })
 }
 
 function isEndpoint(value: unknown): boolean {
@@ -51,15 +54,14 @@ const MANIFEST_TIMEOUT_MS = 5_000
 export async function isSoldByTheCall(
   { url, signal }: HttpRequest,
   challenge: PaymentRequired,
-  deps: DeliveryDeps,
+  deps: AskingDeps,
 ): Promise<boolean> {
   // Where one entry has a period, the others sell single calls.
   if ((challenge.accepts as readonly unknown[]).some(isForWindow)) return true
   const at = manifestUrl(new URL(url.origin))
-  const once = { ...deps, retry: { ...deps.retry, attempts: 1 } }
-  const options = { method: 'GET', signal }
+  const once = { ...deps, retry: { ...deps.retry, attempts: 1 }, timeoutMs: MANIFEST_TIMEOUT_MS }
   try {
-    const asked = await ask(once, requestOf(at, undefined, options), options, MANIFEST_TIMEOUT_MS)
+    const asked = await ask(once, manifestRequest(at, signal))
     const { endpoints } = manifestOf(succeeded(asked).reply, at)
     const named = [resourceIn(challenge), url.origin + url.pathname]
     const sold = endpoints.filter(endpoint => named.includes(endpoint.url))

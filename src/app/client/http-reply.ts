@@ -8,7 +8,7 @@ import { isJson, mediaTypeIn } from '../../domain/body-type.js'
 import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { cutText } from '../../domain/strangers-text.js'
-import { isRecord } from '../../domain/x402.js'
+import { recordAt } from '../../domain/x402.js'
 import { type Clock, deadline } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/exchange.js'
 import type { HttpRequest } from './build-request.js'
@@ -113,8 +113,7 @@ export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unr
 
 /** The JSON object in a body; `undefined` for anything else, and for one that is nested deeper than `depthMax`. */
 export function recordOf(reply: HttpReply, depthMax?: number): Record<string, unknown> | undefined {
-  const value = jsonIn(textOf(reply), depthMax)
-  return isRecord(value) ? value : undefined
+  return recordAt(jsonIn(textOf(reply), depthMax))
 }
 
 /** An error's body, cut to what is worth keeping in an exception. JSON is parsed, whatever the content type is. */
@@ -147,11 +146,10 @@ export function namesPayment(reply: HttpReply, txId: string): boolean {
 }
 
 function errorField(reply: HttpReply, field: string): string | undefined {
-  const error = recordOf(reply)?.error
-  if (!isRecord(error)) return undefined
+  const error = recordAt(recordOf(reply), 'error')
   // JSON-RPC has a number of its own as code, and our fields in `data`.
-  const data = typeof error.code === 'number' && isRecord(error.data) ? error.data : undefined
-  const value = data?.[field] ?? error[field]
+  const data = typeof error?.code === 'number' ? recordAt(error, 'data') : undefined
+  const value = data?.[field] ?? error?.[field]
   return typeof value === 'string' ? value : undefined
 }
 

@@ -72,7 +72,7 @@ export abstract class PayingClient {
    * @throws SvcError `invalid_url`, `invalid_request`, `network_error`, `aborted`
    */
   async quote(url: string | URL, body?: unknown, options: RequestOptions = {}): Promise<QuoteResult> {
-    return quoteCall(requestOf(url, body, options), options, this.#settings)
+    return quoteCall(requestOf(url, body, options), this.#settings)
   }
 
   /**
@@ -91,7 +91,7 @@ export abstract class PayingClient {
     body?: unknown,
     options: RequestOptions & Pick<CallOptions, 'maxPrice'> = {},
   ): Promise<Estimate> {
-    return estimateCall(requestOf(url, body, options), options, this.#settings)
+    return estimateCall(requestOf(url, body, options), this.#settings)
   }
 
   /**
@@ -113,8 +113,7 @@ export abstract class PayingClient {
     body?: unknown,
     options: CallOptions = {},
   ): Promise<CallResult<T>> {
-    const request = requestOf(url, body, options)
-    const outcome = await callPaid(request, options, this.#settings)
+    const outcome = await callPaid(requestOf(url, body, options), this.#settings)
     const cost = await outcome.cost?.().catch(() => undefined)
     return resultOf({ ...outcome, balance: { ...outcome.balance, ...cost } })
   }
@@ -133,7 +132,7 @@ export abstract class PayingClient {
     const request = requestOf(url, body, options)
     const settings = { ...this.#settings, exchange: this.#settings.openExchange }
     const watch = watchOf(request, options, settings)
-    return streamOf(await callPaid(request, options, settings), watch)
+    return streamOf(await callPaid(request, settings), watch)
   }
 
   /**
@@ -168,8 +167,7 @@ export abstract class PayingClient {
     body?: unknown,
     options: Omit<CallOptions, 'quote'> = {},
   ): Promise<SubscribeResult<T>> {
-    const request = requestOf(url, body, options)
-    const outcome = await buyWindow(request, options, this.#settings)
+    const outcome = await buyWindow(requestOf(url, body, options), this.#settings)
     return { ...resultOf<T>(outcome), ...outcome.subscription }
   }
 

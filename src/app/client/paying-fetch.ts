@@ -6,10 +6,9 @@
  * is in doubt is kept for a while, and the same request sends the same payment again.
  */
 import { globalFetch, sha512_256 } from '#platform'
-import { BALANCE_KEY_HEADER } from '../../domain/balance-terms.js'
 import { toBase64 } from '../../domain/bytes.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
-import { PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
+import { BALANCE_KEY_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 import { type Clock, unlessAborted } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/exchange.js'
 import { fieldsOf, type HttpRequest } from './build-request.js'
@@ -90,9 +89,8 @@ export function payingFetch(settings: Settings): PayingFetch {
     const asking: Asking = {
       slot,
       // A call in a window or on a balance may be counted, so it is repeated under its key, and follows no redirect with it.
-      async ask(deps, sent, options, timeoutMs) {
-        if (SUBSCRIPTION_HEADER in sent.headers || BALANCE_KEY_HEADER in sent.headers)
-          return ask(deps, sent, options, timeoutMs)
+      async ask(deps, sent) {
+        if (SUBSCRIPTION_HEADER in sent.headers || BALANCE_KEY_HEADER in sent.headers) return ask(deps, sent)
         const response = await asFetch(sent)
         const head = headOf(response)
         const reply = isQuote(head) ? await wholeReply(response) : head
@@ -104,7 +102,7 @@ export function payingFetch(settings: Settings): PayingFetch {
     }
     let isPaid = false
     try {
-      const outcome = await callPaid(request, { method: asked.method }, buying, asking)
+      const outcome = await callPaid(request, buying, asking)
       if (outcome.reply === passed?.reply) return passed.response
       isPaid = [outcome.payment, outcome.sentTxId, outcome.balance].some(paid => paid !== undefined)
       const { status: _, ...told } = toldOf(outcome)

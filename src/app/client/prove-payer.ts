@@ -11,7 +11,7 @@ import {
   SIGN_IN_WITH_X_HEADER,
   type UnsignedProof,
 } from '../../domain/sign-in-with-x.js'
-import { encodeHeader, isRecord, type PaymentRequired } from '../../domain/x402.js'
+import { encodeHeader, listIn, memberAt, type PaymentRequired } from '../../domain/x402.js'
 import { unlessAborted, withTimeout } from '../../ports/clock.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import { randomId } from '../../ports/random.js'
@@ -66,9 +66,8 @@ export async function provenDelivery(
 
 /** A seller ignores a proof for a chain that it did not declare. */
 function takesProofs({ extensions }: PaymentRequired, network: NetworkFacts): boolean {
-  const declared = isRecord(extensions) ? extensions[SIGN_IN_WITH_X] : undefined
-  const chains: unknown = isRecord(declared) ? declared.supportedChains : undefined
-  return Array.isArray(chains) && chains.some(chain => isRecord(chain) && isIdOf(network, chain.chainId))
+  const chains = listIn(memberAt(extensions, SIGN_IN_WITH_X, 'supportedChains'))
+  return chains.some(chain => isIdOf(network, memberAt(chain, 'chainId')))
 }
 
 export async function proofOf(

@@ -1,18 +1,19 @@
 /** Reads a 402: what the seller asks, which entry this client pays, what the call would cost. */
 import { isValidAddress } from '../../adapters/algorand/address.js'
-import { BALANCE_EXTENSION } from '../../domain/balance-terms.js'
 import { SdkError, type SvcError, shown } from '../../domain/errors.js'
 import { PAYMENT_IDENTIFIER } from '../../domain/idempotency-key.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isForWindow, isPaid, quotedNetworks } from '../../domain/quote-for-display.js'
 import {
+  BALANCE_EXTENSION,
   decodeAnswerHeader,
-  isRecord,
+  memberAt,
   PAYMENT_REQUIRED_HEADER,
   type PaymentRequired,
   type PaymentRequirements,
   readRequirements,
+  recordAt,
   X402_VERSION,
 } from '../../domain/x402.js'
 import type { HttpRequest } from './build-request.js'
@@ -31,13 +32,13 @@ export function challengeOf(reply: HttpReply): PaymentRequired | undefined {
 }
 
 export function resourceIn(challenge: PaymentRequired | undefined): string | undefined {
-  const url: unknown = isRecord(challenge?.resource) ? challenge.resource.url : undefined
+  const url = memberAt(challenge, 'resource', 'url')
   return typeof url === 'string' ? url : undefined
 }
 
 /** Whether the seller says that it keeps answers by their idempotency keys. */
 export function keepsKeys({ extensions }: PaymentRequired): boolean {
-  return isRecord(extensions) && isRecord(extensions[PAYMENT_IDENTIFIER])
+  return recordAt(extensions, PAYMENT_IDENTIFIER) !== undefined
 }
 
 /** A balance that pays for calls of an endpoint. */
@@ -58,7 +59,7 @@ export function balanceOffer(
   challenge: PaymentRequired | undefined,
   network: NetworkFacts,
 ): BalanceOffer | undefined {
-  const { endpoint, only, price } = recordIn(challenge?.extensions, BALANCE_EXTENSION, 'info') ?? {}
+  const { endpoint, only, price } = recordAt(challenge?.extensions, BALANCE_EXTENSION, 'info') ?? {}
   const entry = challenge && payableEntry(challenge, network)
   if (!entry || typeof endpoint !== 'string' || !URL.canParse(endpoint)) return undefined
   const { origin, pathname } = new URL(endpoint)
@@ -186,18 +187,18 @@ export function unfitRequest(asked: Asked, challenge: PaymentRequired): SvcError
 }
 
 function mismatchOf({ url, method, body }: Asked, challenge: PaymentRequired): string | undefined {
-  const bazaar = isFor(url, challenge) ? recordIn(challenge.extensions, 'bazaar') : undefined
-  const declared = recordIn(bazaar, 'info', 'input')
+  const bazaar = isFor(url, challenge) ? recordAt(challenge.extensions, 'bazaar') : undefined
+  const declared = recordAt(bazaar, 'info', 'input')
   if (declared?.type !== 'http') return undefined
   if (typeof declared.method === 'string' && declared.method.toUpperCase() !== method.toUpperCase())
     return `it takes ${shown(declared.method)}, and this is a ${method}`
-  const parts = recordIn(bazaar, 'schema', 'properties', 'input', 'properties')
-  const fields = body === undefined ? requiredOf(recordIn(parts, 'body')) : []
+  const parts = recordAt(bazaar, 'schema', 'properties', 'input', 'properties')
+  const fields = body === undefined ? requiredOf(recordAt(parts, 'body')) : []
   if (fields.length > 0) return `it needs a body with ${shown(fields.join(', '))}`
   const given = [...url.searchParams.keys()]
   // Sellers also read `ids[]=1` as `ids`, and `filter[name]=x` as `filter`.
   const isGiven = (name: string) => given.some(key => key === name || key.startsWith(`${name}[`))
-  const query = requiredOf(recordIn(parts, 'queryParams')).filter(name => !isGiven(name))
+  const query = requiredOf(recordAt(parts, 'queryParams')).filter(name => !isGiven(name))
   return query.length > 0 ? `its query needs ${shown(query.join(', '))}` : undefined
 }
 
@@ -207,15 +208,10 @@ function isFor({ pathname }: URL, challenge: PaymentRequired): boolean {
   return url !== undefined && URL.canParse(url) && new URL(url).pathname === pathname
 }
 
-function recordIn(value: unknown, ...path: readonly string[]): Record<string, unknown> | undefined {
-  const found = path.reduce<unknown>((at, name) => (isRecord(at) ? at[name] : undefined), value)
-  return isRecord(found) ? found : undefined
-}
-
 /** Zod lists a property with a default as required: it describes what the handler gets. */
 function requiredOf(schema: Record<string, unknown> | undefined): string[] {
   const names: unknown = schema?.required
   if (!Array.isArray(names)) return []
-  const hasDefault = (name: string) => 'default' in (recordIn(schema, 'properties', name) ?? {})
+  const hasDefault = (name: string) => 'default' in (recordAt(schema, 'properties', name) ?? {})
   return names.filter(name => typeof name === 'string' && !hasDefault(name))
 }

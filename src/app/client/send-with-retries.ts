@@ -2,7 +2,7 @@
 import { group, milliseconds, type Option, positive } from '../../domain/option-checks.js'
 import { type Cancel, type Clock, unlessAborted } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
-import type { HttpRequest, RequestOptions } from './build-request.js'
+import type { HttpRequest } from './build-request.js'
 import { callFailed, networkError } from './client-errors.js'
 import {
   type Exchange,
@@ -55,6 +55,11 @@ export interface DeliveryDeps {
   readonly retry: RetryPolicy
   readonly clock: Clock
   readonly random: Random
+}
+
+export interface AskingDeps extends DeliveryDeps {
+  /** For one answer. */
+  readonly timeoutMs: number
 }
 
 /** Bounds `Retry-After`: a seller could ask for an hour. */
@@ -187,32 +192,23 @@ export interface UnpaidReply {
 }
 
 /** Asks an endpoint without paying. */
-export async function ask(
-  deps: DeliveryDeps,
-  request: HttpRequest,
-  { method }: RequestOptions,
-  timeoutMs: number,
-): Promise<UnpaidReply> {
+export async function ask(deps: AskingDeps, request: HttpRequest): Promise<UnpaidReply> {
   const send = async (sent: HttpRequest): Promise<UnpaidReply> => {
-    const { reply, attempts, everLost, cause } = await deliver(deps, sent, timeoutMs)
+    const { reply, attempts, everLost, cause } = await deliver(deps, sent, deps.timeoutMs)
     if (!reply) throw networkError(sent.url.origin, cause)
     return { request: sent, reply, attempts, everLost }
   }
   const asked = await send(request)
   const { status, headers } = asked.reply
-  if (status !== 405 || method !== undefined || request.body !== undefined) return asked
+  if (status !== 405 || !request.mayBeGet) return asked
   return headers.get('allow')?.match(/\bGET\b/) ? send({ ...request, method: 'GET' }) : asked
 }
 
 const BRIEF_TIMEOUT_MS = 30_000
 
 /** As `ask`, for quotes and manifests: they take no work, so the time is short. */
-export function askBriefly(
-  deps: DeliveryDeps & { readonly timeoutMs: number },
-  request: HttpRequest,
-  options: RequestOptions,
-): Promise<UnpaidReply> {
-  return ask(deps, request, options, Math.min(deps.timeoutMs, BRIEF_TIMEOUT_MS))
+export function askBriefly(deps: AskingDeps, request: HttpRequest): Promise<UnpaidReply> {
+  return ask({ ...deps, timeoutMs: Math.min(deps.timeoutMs, BRIEF_TIMEOUT_MS) }, request)
 }
 
 export function succeeded(asked: UnpaidReply): UnpaidReply {

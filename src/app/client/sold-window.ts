@@ -1,7 +1,7 @@
 /** What a seller says in addition to its quote is no part of the sale. */
-import { isCount } from '../../domain/endpoint-limits.js'
+
+import { readPeriodMs } from '../../domain/period.js'
 import { isForWindow } from '../../domain/quote-for-display.js'
-import { readPeriodMs } from '../../domain/subscription-terms.js'
 import type { Clock } from '../../ports/clock.js'
 import { type Charged, isOfEarlierPayment } from './charge-evidence.js'
 import { resourceIn, type SelectedRequirements, type Wanted } from './read-quote.js'
@@ -75,6 +75,10 @@ function termsOf({ selected, begun }: Sale, replayed: boolean, wanted: Wanted): 
     ...(lastsMs !== undefined && { lasting: { begun, lastsMs } }),
     ...((calls === undefined || isCount(calls)) && { calls: calls ?? null }),
   }
+}
+
+function isCount(calls: unknown): calls is number {
+  return Number.isSafeInteger(calls) && (calls as number) > 0
 }
 
 const KEY = /^[\x21-\x7e]{1,4096}$/

@@ -13,6 +13,7 @@ import {
   oneOf,
   optional,
   positive,
+  such,
 } from '../../domain/option-checks.js'
 import type { Clock } from '../../ports/clock.js'
 import type { CounterTerms } from '../../ports/counters.js'
@@ -117,11 +118,8 @@ const credit = holding(CREDIT, (given): CounterTerms | undefined => {
   throw invalid(`credit.max is at least credit.start, not ${max}`)
 })
 
-const extBase: Option<string> = (given = DEFAULT_EXT_BASE) => {
-  // Headers carry this value, and they allow no other characters. A check after a charge would be too late.
-  if (typeof given === 'string' && URL.canParse(given) && /^[\x21-\x7e]+$/.test(given)) return given
-  throw invalid(`extBase is an absolute URL in ASCII, not ${shown(given)}`)
-}
+// Headers carry this value, and they allow no other characters. A check after a charge would be too late.
+const isAsciiUrl = (given: unknown) => URL.canParse(String(given)) && /^[\x21-\x7e]+$/.test(String(given))
 
 const signManifest: Option<ManifestSigner | undefined> = given => {
   if (given === undefined) return undefined
@@ -155,7 +153,7 @@ export const ADVANCED_OPTIONS = {
   requestTimeout: positive(30_000),
   maxConnections: positive(4_096),
   cors: flag(true),
-  extBase,
+  extBase: such(isAsciiUrl, 'an absolute URL in ASCII', DEFAULT_EXT_BASE),
   signManifest,
   clock: asGiven<Partial<Clock> | undefined>(),
 } satisfies Record<keyof AdvancedOptions, Option<unknown>>

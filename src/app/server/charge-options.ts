@@ -9,9 +9,10 @@ import {
   optional,
   positive,
   type ReadOptions,
+  such,
 } from '../../domain/option-checks.js'
+import { readPeriodMs } from '../../domain/period.js'
 import { isWebUrl } from '../../domain/strangers-text.js'
-import { readPeriodMs } from '../../domain/subscription-terms.js'
 import type { Rules } from '../charge/charge-deps.js'
 import type { ADVANCED_OPTIONS } from './advanced-options.js'
 
@@ -109,11 +110,6 @@ const sealSecrets: Option<readonly string[]> = (given = []) => {
   throw invalid(`sealSecret is a text of at least ${SEAL_SECRET_LENGTH_MIN} characters, or a list of them`)
 }
 
-const ownUrl: Option<string | undefined> = given => {
-  if (given === undefined || isWebUrl(given)) return given
-  throw invalid(`publicUrl is the agent's http or https URL, not ${shown(given)}`)
-}
-
 export const CHARGE_OPTIONS = {
   rateLimit: groupOrOff({
     perMinute: positive(),
@@ -123,7 +119,7 @@ export const CHARGE_OPTIONS = {
   idempotency: groupOrOff(IDEMPOTENCY),
   keepAnswers: keptMs,
   sealSecret: sealSecrets,
-  publicUrl: ownUrl,
+  publicUrl: optional(such<string>(isWebUrl, "the agent's http or https URL")),
   confirm: oneOf(['facilitator', 'chain'], 'facilitator'),
 } satisfies Record<keyof ChargeOptions, Option<unknown>>
 

@@ -10,9 +10,10 @@ import { examplesOf } from '../../domain/example-input.js'
 import { type Answer, contentOf } from '../../domain/handler-answer.js'
 import { declaredIdentifier, PAYMENT_IDENTIFIER } from '../../domain/idempotency-key.js'
 import { BASE_UNITS_MAX } from '../../domain/money.js'
+import { present } from '../../domain/option-checks.js'
 import { methodsOf } from '../../domain/path-pattern.js'
-import { merchantExtension, quotedService, quotedTags } from '../../domain/quote-fields.js'
-import { periodMs } from '../../domain/subscription-terms.js'
+import { periodMs } from '../../domain/period.js'
+import { merchantExtension, quotedTags } from '../../domain/quote-fields.js'
 import { PAYMENT_REQUIRED_HEADER } from '../../domain/x402.js'
 import { perMinute } from '../../ports/counters.js'
 import type { Checked, InputCheck } from '../../ports/input-validator.js'
@@ -32,7 +33,7 @@ export function entryMaker(
     network,
     payTo,
     extra,
-    service: quotedService(agent),
+    service: present({ serviceName: agent.serviceName, iconUrl: agent.iconUrl }),
     maxTimeoutSeconds,
     networkIds,
     publicUrl: rules.publicUrl,

@@ -1,6 +1,6 @@
 /** The options of those who watch the calls. None of them can change or delay a call. */
+
 import { loggerOrSilent } from '../../adapters/log/quiet-logger.js'
-import { shown } from '../../domain/errors.js'
 import {
   asGiven,
   flag,
@@ -11,7 +11,9 @@ import {
   positive,
   readOptions,
   secretToken,
+  such,
 } from '../../domain/option-checks.js'
+import { isText } from '../../domain/strangers-text.js'
 import type { Logger } from '../../ports/logger.js'
 import type { HealthCheck } from './health.js'
 
@@ -137,13 +139,8 @@ const audit = holding(AUDIT, (given = process.env.SVC_AUDIT === '1', name): Audi
   return { page: { token }, keepsMessages: messages }
 })
 
-const path: Option<string> = (given, name) => {
-  if (typeof given === 'string' && given !== '') return given
-  throw invalid(`${name} is the path of a file, not ${shown(given)}`)
-}
-
 const JOURNAL = {
-  path,
+  path: such<string>(isText, 'the path of a file'),
   maxBytes: positive(256 * 1024 * 1024),
 } satisfies Record<keyof JournalOptions, Option<unknown>>
 

@@ -2,6 +2,7 @@
 import type { Network, NetworkName } from '../../domain/network.js'
 import {
   asGiven,
+  between,
   callable,
   flag,
   group,
@@ -11,6 +12,7 @@ import {
   positive,
   type ReadOptions,
   refuseUnknown,
+  text,
   whole,
 } from '../../domain/option-checks.js'
 import type { RegistryIdentity } from '../../domain/registered-agent.js'
@@ -156,15 +158,7 @@ export const DEFAULT_PORT = 4021
 export const SHUTDOWN_TIMEOUT_DEFAULT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
 
-const port: Option<number | undefined> = given => {
-  if (given === undefined || isPort(given)) return given
-  throw invalid(`port is 0 to 65535, not ${String(given)}`)
-}
-
-const text: Option<string | undefined> = (given, name) => {
-  if (given === undefined || typeof given === 'string') return given
-  throw invalid(`${name} is a text`)
-}
+const PORT = between(0, 65_535)
 
 /** One table for all hosts: the same options may be given to another host, which passes over what it has no use for. */
 export const OPTIONS = {
@@ -182,8 +176,8 @@ export const OPTIONS = {
   doors: group(DOORS),
   shutdownTimeoutMs: positive(SHUTDOWN_TIMEOUT_DEFAULT_MS),
   clientAddress: callable<HandlerOptions['clientAddress']>(),
-  port,
-  host: text,
+  port: optional(PORT),
+  host: optional(text()),
   handleSignals: flag(true),
   onShutdown: callable<ServeOptions['onShutdown']>(),
   onReady: callable<ServeOptions['onReady']>(),
@@ -201,11 +195,5 @@ type Listening = Pick<ReadOptions<typeof OPTIONS>, 'port'> &
 
 /** Read by `serve` alone: a handler in another host's server has nothing to do with it. */
 function portOfEnvironment(): number {
-  const chosen = process.env.PORT ? Number(process.env.PORT) : DEFAULT_PORT
-  if (isPort(chosen)) return chosen
-  throw invalid(`port is 0 to 65535, not ${process.env.PORT}`)
-}
-
-function isPort(port: unknown): port is number {
-  return Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535
+  return PORT(process.env.PORT ? Number(process.env.PORT) : DEFAULT_PORT, 'port')
 }

@@ -71,6 +71,24 @@ describe('a payment', () => {
     expect(call.end.retryAfterMs).toBeUndefined()
   })
 
+  const NO_FUNDS: Verification = { verdict: 'refused', reason: 'no funds' }
+
+  // A store that forgot it, and a payer that has spent the rest since, or a sponsor that is quoted no more.
+  it.each<[string, Case, string, number]>([
+    ['landed', { hasLanded: true }, 'spent', 1],
+    ['did not land', { hasLanded: false }, 'refused', 1],
+    ['may have landed, which the node does not say', {}, 'refused', 1],
+    ['a stranger presents', { hasLanded: true, paid: { proven: () => false } }, 'refused', 0],
+    ['nobody can read', { hasLanded: true, paid: 'unreadable' }, 'refused', 0],
+  ])(
+    'that is refused, and that %s, is looked up before anything is quoted',
+    async (_, given, answer, asked) => {
+      const { call, ...seen } = await verified({ paid: {}, says: NO_FUNDS, ...given })
+      expect([seen.answer, seen.landedAsked]).toEqual([answer, asked])
+      expect(call.end.refusal).toBe(answer === 'spent' ? undefined : 'no funds')
+    },
+  )
+
   it('is neither good nor bad while the facilitator does not answer', async () => {
     const { answer, call } = await verified({ paid: {}, says: { verdict: 'unreachable', cause: 'down' } })
     expect(answer).toBe('unreachable')

@@ -240,7 +240,7 @@ describe('what one request of a stranger costs', () => {
     await expectBounds(await started('reader'), READER_PLACES, { path: '/none' })
   }, 900_000)
 
-  it('an agent, by payments that cannot land: one question to the facilitator each, and nothing stays in the store', async () => {
+  it('an agent, by payments that cannot land: one question to the facilitator and one to the node each, and nothing stays in the store', async () => {
     const server = await started('agent')
     const poor = secretKeyToMnemonic(generateAccount().sk)
     const signed = async (terms = {}) => {
@@ -283,8 +283,8 @@ describe('what one request of a stranger costs', () => {
       const payments = await Promise.all(Array.from({ length: 5 }, () => signed()))
       const { verified, asked } = await counted(name, payments.map(ask))
       expect(verified, name).toBe(1)
-      // The round is read in the background, for all.
-      expect(asked, name).toBe(0)
+      // It may have landed, and been forgotten. The round is read in the background, for all.
+      expect(asked, name).toBe(1)
     }
     // It may have landed before the price changed, and been forgotten.
     const priced = await Promise.all(Array.from({ length: 5 }, () => signed({ amount: '1' })))

@@ -118,6 +118,24 @@ describe('a loss', () => {
     expect([losses.payment('old payment'), losses.payment('payment')]).toEqual([true, false])
   })
 
+  it.each([
+    ['a refusal while the primary that had counted was away', 90, { atMs: 110, heardMs: 120 }, true],
+    ['one that was on its way when it left', 90, { atMs: 95, heardMs: 105 }, true],
+    ['one that was heard before it left', 90, { atMs: 95, heardMs: 99 }, false],
+    ['one after it came back', 90, { atMs: 151, heardMs: 155 }, false],
+    ['what was counted while it was away', 101, { atMs: 110, heardMs: 120 }, false],
+  ])('that was made good: %s', (_, countedMs, refused, isExcused) => {
+    const losses = new Losses(truth())
+    losses.comesBack(100, 150, false)
+    expect(losses.isRestored(countedMs, refused)).toBe(isExcused)
+  })
+
+  it('that was made good excuses nothing where the seller waits for replicas', () => {
+    const losses = new Losses(truth())
+    losses.comesBack(100, 150, true)
+    expect(losses.isRestored(90, { atMs: 110, heardMs: 120 })).toBe(false)
+  })
+
   it('of nothing is none', () => {
     const losses = new Losses(truth())
     losses.latest(110_000, [], false)

@@ -96,7 +96,12 @@ function noteCharge({ truth, conditions }: World, asking: Asking, run: Run, char
     truth.violated('counted-once', `${name}: run ${run.id} cost ${before}, and then ${charged}`)
   costs.set(run.id, charged)
   const freed = truth.askings.find(
-    each => nameOf(each) === name && each.atMs > run.atMs && each.reply && tookNothing(each.reply),
+    each =>
+      nameOf(each) === name &&
+      each.atMs > run.atMs &&
+      each.reply &&
+      tookNothing(each.reply) &&
+      !truth.losses.isRestored(run.atMs, each),
   )
   if (freed && charged > 0n)
     truth.violated(

@@ -3,8 +3,9 @@
  * seller waits for replicas, it takes none that money depends on. A store without persistence takes everything.
  *
  * Of what was forgotten, an answer, a key, a window or a balance may be lost, a key may be charged again under a new payment, and what runs
- * again is given away. The rest holds without an exception: a payment is charged once and never quoted again, nobody is told "not
- * charged" of what is charged without being presented again, and nothing opens for a stranger.
+ * again is given away. The rest holds, with one exception: a payment is charged once and never quoted again, nobody is told "not
+ * charged" of what is charged without being presented again, and nothing opens for a stranger. The exception is a primary that comes back
+ * with what it alone had counted (`isRestored`).
  */
 import type { Write } from '../stores/replication.js'
 import type { Truth } from '../world/truth.js'
@@ -25,6 +26,7 @@ const RECORDING_MS = 10_000
 export class Losses {
   readonly #truth: Pick<Truth, 'holds' | 'records' | 'windows' | 'balances' | 'askings'>
   readonly #losses: Loss[] = []
+  readonly #away: { readonly sinceMs: number; readonly untilMs: number }[] = []
 
   constructor(truth: Pick<Truth, 'holds' | 'records' | 'windows' | 'balances' | 'askings'>) {
     this.#truth = truth
@@ -74,6 +76,25 @@ export class Losses {
   balance(key: string): boolean {
     const sold = this.#truth.balances.get(key)
     return sold !== undefined && (this.payment(sold.txId) || this.#wasUsed(({ balance }) => balance === key))
+  }
+
+  /** The primary that had failed over at `sinceMs` is asked again from now on. A seller that waits for replicas knows what it lost. */
+  comesBack(sinceMs: number, untilMs: number, isWaited: boolean): void {
+    if (!isWaited) this.#away.push({ sinceMs, untilMs })
+  }
+
+  /**
+   * Whether what a call on a balance cost was counted at a primary that was away while the call was asked for again. The other
+   * primary has never heard of the count, nor mostly of the balance: nobody could tell the caller of it until the first came back.
+   */
+  isRestored(
+    countedMs: number,
+    refused: { readonly atMs: number; readonly heardMs: number | undefined },
+  ): boolean {
+    return this.#away.some(
+      ({ sinceMs, untilMs }) =>
+        countedMs < sinceMs && (refused.heardMs ?? Infinity) > sinceMs && refused.atMs < untilMs,
+    )
   }
 
   get #costly(): readonly Loss[] {

@@ -905,12 +905,12 @@ export const ON_FORGETTING = [
   },
   {
     name: 'spent-is-refused',
-    says: 'A payment that the facilitator knows to have landed is refused with a quote, where the store has forgotten it.',
+    says: 'A payment that landed is refused with a quote, where the store has forgotten it.',
     meets: 'forgetting × facilitators',
     edits: [
       {
         file: 'src/app/charge/effects/verify.ts',
-        find: "if (verification.verdict === 'spent' && read) return 'spent'",
+        find: "if (read && (verification.verdict === 'spent' || (await landedBefore(deps, read)))) return 'spent'",
         replace: '',
       },
     ],

@@ -254,6 +254,7 @@ export function sharedStores(world: World): SellerStores {
       return
     }
     const isWaited = forgets === 'waited'
+    const sinceMs = timeline.nowMs
     const lost = held.failOver(timeline.nowMs - dice.span(1, BEHIND_MAX_MS))
     truth.losses.latest(timeline.nowMs, lost, isWaited)
     replaced(dice)
@@ -261,6 +262,7 @@ export function sharedStores(world: World): SellerStores {
       if (world.fate.isOver || !dice.chance(comesBack)) return held.rejoin()
       world.trace('the old primary takes over again')
       truth.losses.latest(timeline.nowMs, held.failBack(), isWaited)
+      truth.losses.comesBack(sinceMs, timeline.nowMs, isWaited)
       replaced(dice)
     })
   }

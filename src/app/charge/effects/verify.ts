@@ -30,8 +30,8 @@ export async function verify(deps: ChargeDeps, call: Call) {
       return call.endpoint.rate === undefined ? 'verified' : countVerified(deps, call, call.endpoint.rate)
     case 'spent':
     case 'refused':
-      // The payment was paid once and delivered for once. The caller need not pay again.
-      if (verification.verdict === 'spent' && read) return 'spent'
+      // It was paid once and delivered for once, also where it is refused because its payer has spent the rest since.
+      if (read && (verification.verdict === 'spent' || (await landedBefore(deps, read)))) return 'spent'
       call.end.refusal = verification.reason
       return 'refused'
     case 'unreachable':

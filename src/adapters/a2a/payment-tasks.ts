@@ -38,11 +38,7 @@ export function failedTask(outcome: ChargeOutcome): TaskContent {
 }
 
 /** The steps after which a payment has too few rounds left. */
-const EXPIRED: ReadonlySet<string> = new Set([
-  'verifying.expiring',
-  'delivering.expired',
-  'recording.expired',
-])
+const EXPIRED = new Set(['verifying.expiring', 'delivering.expired', 'recording.expired'])
 
 /** The extension's own words where it has one, else our code in its spelling. */
 function errorOf({ final, path }: ChargeOutcome, code: string, message: string): string {

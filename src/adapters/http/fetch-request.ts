@@ -113,19 +113,14 @@ function isSmall(announced: string | undefined): boolean {
  * Hosts on Node read a body in one piece without making a stream, which costs more than an unpaid call. Such a read cannot be
  * stopped: a large body is read as a stream, so that one that is dropped frees its memory.
  */
-async function smallBody(
-  request: Request,
-  length: number,
-  bytesMax: number,
-  share: BodyShare,
-): Promise<Buffer> {
+async function smallBody(request: Request, length: number, most: number, share: BodyShare): Promise<Buffer> {
   if (!share.take(length)) throw overloaded()
   const dropped = new Promise<never>((_, reject) => {
     share.onCut(() => reject(overloaded()))
   })
   try {
     const bytes = Buffer.from(await Promise.race([request.arrayBuffer(), dropped]))
-    if (bytes.length > bytesMax) throw tooLarge(bytesMax)
+    if (bytes.length > most) throw tooLarge(most)
     share.arrived()
     return bytes
   } catch (cause) {
@@ -151,9 +146,7 @@ async function streamedBody(
   let refusal: HttpError | undefined
   const refuse = (why: HttpError) => {
     refusal ??= why
-    reader.cancel(why).catch(() => {
-      // A failure to cancel changes nothing.
-    })
+    reader.cancel(why).catch(() => {})
   }
   share.onCut(() => refuse(overloaded()))
   try {

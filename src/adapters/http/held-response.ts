@@ -1,18 +1,12 @@
-/**
- * Holds what a route of an app answers: nothing is sent until the gate has answered. Koa keeps an answer in its context; Express and
- * Fastify write to Node's response, which is held.
- */
+/** Holds what a route of Express or Fastify writes to Node's response: nothing is sent until the gate has answered. */
 import { EventEmitter } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
-import type { Koa } from './koa-request.js'
 import { forgetShape, http2StreamOf } from './node-body.js'
 import { isStream, type Reply } from './reply.js'
 import {
-  bodyIn,
   endWith,
   framed,
-  handToKoa,
   isUntouched,
   type OwnFunctions,
   pairsIn,
@@ -29,9 +23,9 @@ export interface HeldAnswer {
 }
 
 /** The app wrote what may not be sold, or wrote where the gate cannot see it. */
-class NotHeld extends TypeError {}
+export class NotHeld extends TypeError {}
 
-const WROTE_PAST =
+export const WROTE_PAST =
   'a route wrote to the connection past its gate (res.socket, ctx.respond = false): it is not charged, and the connection is closed'
 const FLUSHED =
   'a route flushed its head: give its terms `stream: true`, and it is sold as a stream. It is not charged'
@@ -102,7 +96,10 @@ export class HeldResponse implements ReplyTarget {
   /** The route has thrown: what its app answers now is sold for no status. */
   static threw(res: object, cause: unknown): void {
     const held = (res as Partial<Route>)[HELD]
-    if (held) held.#thrown = cause ?? new Error('a route failed')
+    if (held === undefined) return
+    held.#thrown = cause ?? new Error('a route failed')
+    // Its framework closes the connection next, as a caller who hangs up does.
+    if (held.#isAnswered) held.#stream?.destroy(held.#thrown as Error)
   }
 
   /** A route may throw after its whole answer, too: frameworks close the connection then. */
@@ -185,6 +182,12 @@ export class HeldResponse implements ReplyTarget {
       if (!held.isStream) held.#refuse(new NotHeld(FLUSHED))
       held.#pieces()
     },
+    // So do Fastify and `pipeline` where the source of an answer fails.
+    destroy(this: Route, cause?: Error) {
+      const { destroyed } = http2StreamOf(this) ?? this.req.socket
+      if (!destroyed) this[HELD].#stream?.destroy(cause ?? new NotHeld(FAILED_LATE))
+      return Object.getPrototypeOf(this).destroy.call(this, cause)
+    },
     write(this: Route, ...given: unknown[]) {
       return this[HELD].#pieces().write(...(given as [unknown]))
     },
@@ -208,41 +211,5 @@ export class HeldResponse implements ReplyTarget {
       return this[HELD].#isBegun || this[HELD].isSent()
     },
     configurable: true,
-  }
-}
-
-/** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */
-export function heldContext(ctx: Koa.Context) {
-  const { res } = ctx
-  /** The headers that stood when the route began, as long as it is at work. */
-  let before: OutgoingHttpHeaders | undefined
-  let isAnswered = false
-  return {
-    res,
-    isSent: () => res.headersSent,
-    async answerOf(next: () => Promise<unknown>): Promise<HeldAnswer> {
-      const stood = res.getHeaders()
-      before = stood
-      try {
-        await next()
-      } catch (cause) {
-        ctx.app.emit('error', cause, ctx)
-        throw cause
-      } finally {
-        before = undefined
-      }
-      if (ctx.respond !== false && !res.headersSent)
-        return { status: ctx.status, headers: takeHeaders(res, stood), body: bodyIn(ctx) }
-      if (!isAnswered) res.destroy()
-      throw new NotHeld(WROTE_PAST)
-    },
-    send(reply: Reply): void {
-      isAnswered = true
-      if (before === undefined) return void handToKoa(ctx, reply)
-      // At once: what the route puts into its context later would be sent, while middleware around the gate waits.
-      takeHeaders(res, before)
-      ctx.respond = false
-      new HeldResponse(res, false).send(reply)
-    },
   }
 }

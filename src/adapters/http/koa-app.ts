@@ -11,12 +11,7 @@ import { pathOf, type RouteTable, replyOf } from './route-table.js'
 import { closeWithSocket, type ReplyTarget, responder, sendReply, turns } from './write-reply.js'
 
 /** Node's codes for a connection that its caller ended. */
-const HANG_UPS: ReadonlySet<unknown> = new Set([
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ERR_STREAM_PREMATURE_CLOSE',
-])
+const HANG_UPS = new Set<unknown>(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
 type Middleware = Koa.Middleware
 export type KoaHost = ReturnType<typeof koaHost>

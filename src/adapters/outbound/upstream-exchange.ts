@@ -48,7 +48,7 @@ export async function exchangeWithUpstream(
     ;(await opened()).dispatch(options, reply)
     const received = await reply.body
     // Only the closing of the connection says where it ends, and that looks as a server that crashes does.
-    if (received instanceof Uint8Array && isOpenEnded(reply.head!, method)) throw BROKEN()
+    if (received instanceof Uint8Array && isOpenEnded(reply.head!, method)) throw failure('upstream_broken')
     return { body: received, ...reply.head! }
   } catch (cause) {
     reply.end()
@@ -62,10 +62,10 @@ function isOpenEnded({ status, headers }: ReplyHead, method: string): boolean {
 }
 
 function failed(cause: Error, { head }: UndiciReply): SvcError {
-  if (cause instanceof ReplyTooLarge) return TOO_LARGE()
+  if (cause instanceof ReplyTooLarge) return failure('upstream_too_large')
   const code = codeOf(cause)
   const isAnswer = head !== undefined || /^HTTPParser|UND_ERR_(?:HEADERS|RES)/.test(`${cause.name} ${code}`)
-  return isAnswer ? BROKEN(code) : UNREACHABLE(code)
+  return failure(isAnswer ? 'upstream_broken' : 'upstream_unreachable', code)
 }
 
 /** Whether something listens there. */
@@ -82,11 +82,7 @@ export function listensAt(origin: string, timeout: number): Promise<boolean> {
   })
 }
 
-const failure = (code: string) => (cause?: string) => {
+function failure(code: string, cause?: string): SvcError {
   const { words, status } = answerCode(code)
   return new SvcError(words, code, status, cause)
 }
-
-const UNREACHABLE = failure('upstream_unreachable')
-const BROKEN = failure('upstream_broken')
-const TOO_LARGE = failure('upstream_too_large')

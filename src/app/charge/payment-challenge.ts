@@ -99,12 +99,7 @@ export function termsOf(
     return { ...extensions, bazaar: { ...(bazaar as object), routeTemplate } }
   }
 
-  const encode = (
-    baseUrl: string,
-    requirements: PaymentRequirements,
-    error: string,
-    path: string,
-  ): Challenge => {
+  const encode = (baseUrl: string, requirements: PaymentRequirements, error: string, path: string) => {
     const required: PaymentRequired = {
       x402Version: X402_VERSION,
       error,

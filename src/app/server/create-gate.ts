@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { type ClientAddress, FetchRequest, targetOf } from '../../adapters/http/fetch-request.js'
-import { HeldResponse, heldContext } from '../../adapters/http/held-response.js'
+import { HeldResponse } from '../../adapters/http/held-response.js'
 import { NodeRequest } from '../../adapters/http/koa-request.js'
 import { HttpError } from '../../adapters/http/reply.js'
 import type { HostRequest, Route } from '../../adapters/http/route.js'
@@ -22,6 +22,8 @@ import {
   type HonoContext,
   hearThrown,
   held,
+  heldContext,
+  refuseSecond,
   refuseUnsold,
   whole,
 } from './gate.js'
@@ -88,6 +90,7 @@ export function gateOver(
       try {
         const response = new HeldResponse(res, stream)
         const handler: Handler = svc => {
+          refuseSecond(req.svc)
           req.svc = svc
           const answer = response.begin()
           next()
@@ -150,6 +153,7 @@ export function gateOver(
         const { req, res, originalUrl: target, request: holder } = ctx
         const context = heldContext(ctx)
         const handler: Handler = async svc => {
+          refuseSecond(ctx.state.svc)
           ctx.state.svc = svc
           return held(await context.answerOf(next), sellRedirects)
         }
@@ -165,6 +169,7 @@ export function gateOver(
         let isAnswered = false
         const unread = raw.bodyUsed ? await readBefore(c) : raw
         const run = async (svc: HandlerContext, request: FetchRequest) => {
+          refuseSecond(c.get('svc'))
           c.set('svc', svc)
           Object.defineProperty(Object.assign(c.req, { [GATED]: request }), 'raw', RAW)
           await next()
@@ -182,7 +187,11 @@ export function gateOver(
     fetch(terms, handler) {
       const answer = overFetch(terms)
       return async (incoming, ...rest) =>
-        answer(incoming, clientAddress, (svc, { forApp }) => handler(forApp, svc, ...rest))
+        answer(incoming, clientAddress, (svc, { forApp }) => {
+          refuseSecond(gated.has(incoming))
+          gated.add(forApp)
+          return handler(forApp, svc, ...rest)
+        })
     },
     documents: {
       express: parts.node,
@@ -204,6 +213,8 @@ export function gateOver(
   }
 }
 
+/** Requests of the web that a function has from its gate. */
+const gated = new WeakSet<Request>()
 const GATED = Symbol('gated')
 /** Made when the route asks for it. One descriptor for all: a getter of each request would give each its own shape. */
 const RAW: PropertyDescriptor & ThisType<{ [GATED]: FetchRequest }> = {

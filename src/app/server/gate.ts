@@ -1,10 +1,12 @@
 /** What a gate is: its terms, its middleware for each framework, and which answers it sells. No framework is imported: a gate looks at little of each. */
 import { isAscii } from 'node:buffer'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { toUSVString } from 'node:util'
-import { type HeldAnswer, HeldResponse } from '../../adapters/http/held-response.js'
+import { type HeldAnswer, HeldResponse, NotHeld, WROTE_PAST } from '../../adapters/http/held-response.js'
 import type { Koa } from '../../adapters/http/koa-request.js'
+import type { Reply } from '../../adapters/http/reply.js'
+import { bodyIn, handToKoa, takeHeaders } from '../../adapters/http/write-reply.js'
 import type { BodyType } from '../../domain/body-type.js'
 import type { EndpointOptions } from '../../domain/endpoint.js'
 import type { EndpointSchema } from '../../domain/endpoint-schemas.js'
@@ -53,6 +55,7 @@ export interface HonoContext {
   res: Response | undefined
   /** What the route threw, and the app has answered. */
   readonly error?: unknown
+  get(key: 'svc'): unknown
   set(key: 'svc', value: HandlerContext): void
 }
 
@@ -113,6 +116,47 @@ export interface Gate {
   }
   /** As {@link AgentHandler.shutdown}. */
   shutdown(reason?: string): Promise<ShutdownReport>
+}
+
+/** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */
+export function heldContext(ctx: Koa.Context) {
+  const { res } = ctx
+  /** The headers that stood when the route began, as long as it is at work. */
+  let before: OutgoingHttpHeaders | undefined
+  let isAnswered = false
+  return {
+    res,
+    isSent: () => res.headersSent,
+    async answerOf(next: () => Promise<unknown>): Promise<HeldAnswer> {
+      const stood = res.getHeaders()
+      before = stood
+      try {
+        await next()
+      } catch (cause) {
+        ctx.app.emit('error', cause, ctx)
+        throw cause
+      } finally {
+        before = undefined
+      }
+      if (ctx.respond !== false && !res.headersSent)
+        return { status: ctx.status, headers: takeHeaders(res, stood), body: bodyIn(ctx) }
+      if (!isAnswered) res.destroy()
+      throw new NotHeld(WROTE_PAST)
+    },
+    send(reply: Reply): void {
+      isAnswered = true
+      if (before === undefined) return void handToKoa(ctx, reply)
+      // At once: what the route puts into its context later would be sent, while middleware around the gate waits.
+      takeHeaders(res, before)
+      ctx.respond = false
+      new HeldResponse(res, false).send(reply)
+    },
+  }
+}
+
+/** A second gate would take a second price from the balance of a buyer who agreed to the first. */
+export function refuseSecond(isGated: unknown): void {
+  if (isGated) throw new NotHeld('a route is behind two gates, and has one price')
 }
 
 export function held({ status, headers, body }: HeldAnswer, redirects?: boolean): ForwardedAnswer {

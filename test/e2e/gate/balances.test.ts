@@ -50,6 +50,20 @@ describe.each(FRAMEWORKS)('a balance before routes in %s', name => {
     },
     {
       method: 'POST',
+      path: '/breaks',
+      terms: { price: '$0.01', stream: true },
+      work: () => ({
+        streams: (async function* () {
+          yield 'data: 1\n\n'
+          await new Promise<void>(resolve => {
+            release = resolve
+          })
+          throw new Error('the model is gone')
+        })(),
+      }),
+    },
+    {
+      method: 'POST',
       path: '/dear',
       terms: { price: '$0.01', balance: false },
       work: () => ({ answers: 'dear' }),
@@ -124,5 +138,16 @@ describe.each(FRAMEWORKS)('a balance before routes in %s', name => {
     hangUp.abort()
     await expect.poll(() => cost(left)).toEqual([409, '1000', null])
     expect(told(await call('/work', { costs: '$0' }))).toEqual([200, '0', '27000'])
+  })
+
+  it('pays nothing for a stream that its route breaks', async () => {
+    const headers = { 'idempotency-key': 'a-stream-that-breaks' }
+    const stream = await call('/breaks', {}, headers)
+    const reader = stream.body!.getReader()
+    await reader.read()
+    release()
+    await expect(reader.read()).rejects.toThrow()
+    const cost = () => call('/breaks', {}, { ...headers, 'x-svc-max-charge': '0' }).then(told)
+    await expect.poll(cost).toEqual([402, null, null])
   })
 })

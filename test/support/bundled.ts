@@ -1,62 +1,102 @@
 /**
- * What tests start in processes of their own, bundled once for all of them: it starts with half of the CPU, and tests start some
- * hundreds. What is bundled is the built package; `test/package` installs it as it is published, and starts that.
+ * What tests start in processes of their own, bundled and compiled once for all of them: it starts with a third of the CPU, and
+ * tests start some hundreds. What is bundled is the built package; `test/package` installs it as it is published, and starts that.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 const CACHE = join(ROOT, 'node_modules/.cache/bundled')
-const OURS = ['dist', 'test/support'].map(folder => join(ROOT, folder))
+const OURS = ['dist', 'test/support', 'proof/chaos'].map(folder => join(ROOT, folder))
+const PROGRAMS = [
+  'dist/cli/main.js',
+  'proof/chaos/agent.mjs',
+  ...readdirSync(OURS[1]!)
+    .filter(name => name.endsWith('.mjs'))
+    .map(name => `test/support/${name}`),
+]
 
 const asBuilt: Plugin = {
   name: 'as built',
-  setup({ onLoad, onResolve }) {
-    // Of a CommonJS module that is loaded late, a bundle in pieces has no names.
-    onResolve({ filter: /^[^./]/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { external: true } : undefined,
-    )
+  setup({ onLoad }) {
     // Our own modules find files beside themselves: each keeps the address that it has outside the bundle.
     onLoad({ filter: /\.m?js$/ }, ({ path }) => {
       if (!OURS.some(folder => path.startsWith(`${folder}/`))) return undefined
       const address = JSON.stringify(pathToFileURL(path).href)
-      return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', address), loader: 'js' }
+      const text = readFileSync(path, 'utf8').replaceAll('import.meta.url', address)
+      const isProgram = PROGRAMS.includes(path.slice(ROOT.length + 1))
+      return { contents: isProgram ? inFunction(text) : text, loader: 'js' }
     })
   },
 }
+
+/** A module awaits at its top, a script cannot: what a program does after its imports is in a function. */
+function inFunction(text: string): string {
+  const imports = /^import [^;]*?'[^']+';?$/gm
+  const program = text.replace(/^#!.*/, '').replace(imports, '')
+  return `${(text.match(imports) ?? []).join('\n')}\nvoid (async () => {${program}\n})()`
+}
+
+/** With the script is kept what V8 had compiled of it when a process first ended, for the same Node alone. */
+const LOAD = `
+const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
+const { Script } = require('node:vm')
+const filename = __dirname + '/all.js'
+const compiled = filename + '.' + process.version
+const cachedData = existsSync(compiled) ? readFileSync(compiled) : undefined
+const source = '(function (exports, require, module) {"use strict";' + readFileSync(filename, 'latin1') + '\\n})'
+const script = new Script(source, { filename, cachedData })
+if (!cachedData)
+  process.once('exit', () => {
+    writeFileSync(compiled + process.pid, script.createCachedData())
+    renameSync(compiled + process.pid, compiled)
+  })
+script.runInThisContext()(exports, require, module)
+`
 
 let made: Promise<string> | undefined
 
 /** The path of the bundled file, by that of the file in this repository. */
 export async function bundled(file: string): Promise<string> {
   made ??= bundledOnce()
-  return join(await made, file.replace(/\.mjs$/, '.js'))
+  return join(await made, file.replace(/\.m?js$/, '.cjs'))
 }
 
 async function bundledOnce(): Promise<string> {
-  const scripts = readdirSync(OURS[1]!).filter(name => name.endsWith('.mjs'))
   const place = join(CACHE, newestMs(OURS).toFixed(0))
   if (existsSync(place)) return place
   // Each worker of the tests may be at it: the first to end gives its own to all.
   const own = join(dirname(CACHE), `bundling-${process.pid}`)
+  const listed = PROGRAMS.map(file => `${JSON.stringify(file)}: () => require('./${file}'),`)
   await build({
-    entryPoints: ['dist/cli/main.js', ...scripts.map(name => `test/support/${name}`)],
+    stdin: { contents: `Object.assign(exports, {${listed.join('\n')}})`, resolveDir: ROOT },
     absWorkingDir: ROOT,
-    outbase: '.',
-    outdir: own,
+    outfile: join(own, 'all.js'),
     bundle: true,
-    splitting: true,
     platform: 'node',
-    format: 'esm',
-    // Packages of the other kind of module ask for Node's own by `require`.
-    banner: {
-      js: "import { createRequire as ofModule } from 'node:module'; const require = ofModule(import.meta.url)",
-    },
+    format: 'cjs',
     plugins: [asBuilt],
     logLevel: 'error',
   })
+  writeFileSync(join(own, 'load.cjs'), LOAD)
+  for (const file of PROGRAMS) {
+    const path = join(own, file.replace(/\.m?js$/, '.cjs'))
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, `require(${JSON.stringify('../../load.cjs')})[${JSON.stringify(file)}]()`)
+  }
+  execFileSync(process.execPath, [join(own, 'test/support/warm-up.cjs')])
   try {
     // Another worker may have put its own there meanwhile.
     if (!existsSync(place)) rmSync(CACHE, { recursive: true, force: true })

@@ -2,10 +2,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import type { AgentOptions, EndpointDef, ServeOptions } from '../../src/index.js'
 import { type RedisStoresOptions, redisStores } from '../../src/redis.js'
 import type { Sandbox } from '../../src/sandbox.js'
+import { bundled } from './bundled.js'
 import { closing } from './closing.js'
 import { openSeller, type Seller } from './seller.js'
 
@@ -44,7 +44,7 @@ export async function openReplicas(
 
 /** `proof/chaos/agent.mjs`, from the built package. The caller ends it. */
 export async function childReplica(sandbox: Sandbox, redisUrl: string, options: object = {}) {
-  const script = fileURLToPath(new URL('../../proof/chaos/agent.mjs', import.meta.url))
+  const script = await bundled('proof/chaos/agent.mjs')
   const argument = JSON.stringify({ payTo: sandbox.seller.address, redisUrl, options })
   const child = fork(script, [argument], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],

@@ -13,11 +13,13 @@ export function nameOf(file, source, replacement, { start, end }) {
 }
 
 class SaySurvivors {
-  onMutantTested({ fileName, status, replacement, location }) {
+  onMutantTested({ fileName, status, statusReason, replacement, location }) {
     if (status === 'Killed' || status === 'Ignored') return
     console.log(
       `${status}: ${nameOf(fileName, readFileSync(fileName, 'utf8'), replacement, location)}:${location.start.line}`,
     )
+    const polluted = /Error: [^\n]*#(.*) fails without the mutant, too/.exec(statusReason ?? '')
+    if (polluted) console.log(`  not judged:${polluted[1]} fails without the mutant, too`)
   }
 }
 

@@ -71,7 +71,7 @@ export const SCOPES = {
     ignorers: ['logs'],
     tests: [
       'test/app/{admitting,balance-calls,call,closing,holding,opening,owners,payer-proof,prefer-window}.test.ts',
-      'test/app/{quoted-sponsors,quoting,recording,sealing,tasks,validating,verifying,window-calls}.test.ts',
+      'test/app/{prices,quoting,recording,sealing,tasks,validating,verifying,window-calls}.test.ts',
     ],
   },
   balances: {

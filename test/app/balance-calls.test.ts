@@ -12,6 +12,7 @@ import { TESTNET } from '../../src/domain/network.js'
 import type { CallObserver, EndedCall } from '../../src/ports/call-observer.js'
 import type { ChargeOutcome, ChargeRequest } from '../../src/ports/charge.js'
 import type { CloseMove, UnitsChargeStore } from '../../src/ports/charge-store.js'
+import { perMinute } from '../../src/ports/counters.js'
 import { type Given, oneCall, SELLER, START_MS } from '../support/one-call.js'
 
 const BALANCE = 'svc_balance'
@@ -212,6 +213,30 @@ describe('a call on a balance', () => {
     expect(await call()).toMatchObject({ problem: { code } })
     expect(runs()).toBe(0)
     expect(await stored()).toEqual({ unused: 3 * PRICE, free: 3 * PRICE })
+  })
+})
+
+describe('a request with the key of a balance', () => {
+  it('and without a body is a call, not a question: its input is checked, and nothing is taken', async () => {
+    const check = () => ({ invalid: { field: '/a', message: 'is missing' } })
+    const { call, runs, stored } = balanced({
+      request: { body: { kind: 'none' } },
+      given: { endpoint: { check } },
+    })
+    expect(await call()).toMatchObject({ final: 'invalid', problem: { message: 'is missing' } })
+    expect(runs()).toBe(0)
+    expect(await stored()).toEqual({ unused: 3 * PRICE, free: 3 * PRICE })
+    const empty = balanced({ request: { body: { kind: 'none' } } })
+    expect((await empty.call()).final).toBe('counted')
+  })
+
+  it('is counted by its balance where payers are limited', async () => {
+    const rate = { terms: perMinute(1), per: 'payer', bucket: '' } as const
+    const it = balanced({ given: { endpoint: { rate } } })
+    expect((await it.call()).final).toBe('counted')
+    expect((await it.call({ idempotencyKey: 'two', clientAddress: '198.51.100.1' })).final).toBe('limited')
+    expect((await it.call({ idempotencyKey: 'three', balanceKey: 'svc_another' })).final).toBe('quoted')
+    expect(it.runs()).toBe(1)
   })
 })
 

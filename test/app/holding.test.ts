@@ -1,9 +1,10 @@
 /** What a call asks the charge store for: what it holds, in whose name, and which request is the same one again. */
 import { describe, expect, it } from 'vitest'
+import { claimName } from '../../src/app/charge/owners.js'
 import { MAINNET } from '../../src/domain/network.js'
 import { NO_ADDRESS } from '../../src/ports/charge.js'
 import { fieldsOf } from '../support/call-fields.js'
-import { ADDRESS, START_MS } from '../support/one-call.js'
+import { ADDRESS, OWNER, START_MS } from '../support/one-call.js'
 import { claimOf, LEASE_MS, type Opening, opened } from '../support/opened-call.js'
 
 const KEY = 'a random key of more than 32 characters'
@@ -57,6 +58,31 @@ describe('what a call holds', () => {
     const { moves: window } = await opened({ key: KEY, request: { subscriptionKey: 'svc_one' } })
     expect(window).toMatchObject([{ slot: expect.stringMatching(/^window /), claim: {} }])
     expect(window[0]!.slot).not.toContain('svc_one')
+  })
+})
+
+describe('a key that is in the header and in the payment', () => {
+  const payload = { extensions: { 'payment-identifier': { info: { id: 'the-id-in-the-payment' } } } }
+
+  it('is one where both say the same, and is refused where they do not', async () => {
+    const same = await opened({ key: 'the-id-in-the-payment', paid: {}, payload })
+    expect(same).toMatchObject({ answer: 'opened', call: { holds: { key: 'the-id-in-the-payment' } } })
+    const { answer, call, moves } = await opened({ key: KEY, paid: {}, payload })
+    expect({ answer, code: call.end.problem?.code, moves }).toEqual({
+      answer: 'unusableKey',
+      code: 'idempotency_key_mismatch',
+      moves: [],
+    })
+  })
+})
+
+it('a payment whose key is none is refused, and takes nothing', async () => {
+  const payload = { extensions: { 'payment-identifier': { info: { id: 'short' } } } }
+  const { answer, call, moves } = await opened({ paid: {}, payload })
+  expect({ answer, code: call.end.problem?.code, moves }).toEqual({
+    answer: 'unusableKey',
+    code: 'invalid_payment_identifier',
+    moves: [],
   })
 })
 
@@ -139,6 +165,41 @@ describe('whose key it is', () => {
     expect(await claimOf(paying)).toEqual(await claimOf({ key: KEY, paid: {} }))
   })
 
+  it('is the task’s where the task names the call, and a header that reads like one is not', async () => {
+    const task = (id: string): Opening => ({ paid: {}, request: { task: id } })
+    const claim = await claimOf(task('id'))
+    expect(claim!.name).toBe(claimName(OWNER, ['task'], 'task:id'))
+    expect(await claimOf({ ...task('id'), paid: { payer: 'OTHER' } })).toEqual(claim)
+    for (const id of ['id', 'undefined']) {
+      const header = await claimOf({ paid: {}, key: `task:${id}` })
+      expect(header!.name).toBe(claimName(OWNER, ['payer', 'PAYER'], `task:${id}`))
+    }
+    const payload = { extensions: { 'payment-identifier': { info: { id: 'the-id-in-the-payment' } } } }
+    expect(await claimOf({ ...task('id'), payload })).toEqual(await claimOf({ paid: {}, payload }))
+  })
+
+  it('is the balance’s where a balance pays', async () => {
+    const balance = { id: 'one', reserved: undefined, left: undefined, said: undefined, charged: undefined }
+    const on = (id: string) => claimOf({ key: KEY, call: { balance: { ...balance, id, isInDoubt: false } } })
+    expect((await on('one'))!.name).toBe(claimName(OWNER, ['balance', 'one'], KEY))
+    expect(await on('two')).not.toEqual(await on('one'))
+  })
+
+  it('is random from 32 characters on', async () => {
+    const unproven = (length: number, txId: string) =>
+      claimOf({ key: 'k'.repeat(length), paid: { proven: () => false, txId } })
+    expect(await unproven(32, 'ONE')).toEqual(await unproven(32, 'TWO'))
+    expect(await unproven(31, 'ONE')).not.toEqual(await unproven(31, 'TWO'))
+  })
+
+  it('is the unreadable payment’s, if it is short', async () => {
+    const short = (payload?: unknown) => claimOf({ key: 'short', paid: 'unreadable', payload: { payload } })
+    const one = await short({ signed: 'one' })
+    expect(await short({ signed: 'one' })).toEqual(one)
+    for (const other of [{ signed: 'two' }, null, undefined]) expect(await short(other)).not.toEqual(one)
+    expect(await short()).toEqual(await short(null))
+  })
+
   it('is of one endpoint of one seller', async () => {
     const one = await claimOf({ key: KEY, paid: {} })
     const other = await opened({ key: KEY, paid: {} })
@@ -170,6 +231,16 @@ describe('the same request', () => {
     )
     const get = { def: { method: 'GET' as const }, request: { query: {} } }
     expect(await hashOf(get)).not.toBe(await hashOf({ request: { query: {} } }))
+  })
+
+  it('is told by the parameters in its path', async () => {
+    const at = (params: Record<string, string>) =>
+      hashOf({ request: { target: { method: 'POST', path: '/items', params } } })
+    const one = await at({ id: '1' })
+    expect(await at({ id: '1' })).toBe(one)
+    for (const other of [{ id: '2' }, { ref: '1' }, {}] as Record<string, string>[])
+      expect(await at(other)).not.toBe(one)
+    expect(await hashOf({})).not.toBe(one)
   })
 
   it('of bytes is not that of the text which JSON makes of them', async () => {

@@ -18,6 +18,12 @@ describe('a key that can be guessed', () => {
     ['with nothing under it is taken at once, whatever the node says', short, 'opened', 1],
     ['opens nothing for a payment that landed', { ...lies, hasLanded: true }, 'spent', 1],
     ['is looked at again with a payment that has not landed', { ...lies, hasLanded: false }, 'opened', 2],
+    [
+      'is refused where the store does not decide it even then',
+      { ...short, says: { verdict: 'unsure' }, hasLanded: false },
+      'storeDown',
+      2,
+    ],
     ['is refused while the node does not say', lies, 'storeDown', 1],
     [
       'is refused with a payment that nothing can be read in',
@@ -28,7 +34,7 @@ describe('a key that can be guessed', () => {
   ])('%s', async (_, given, answer, asked) => {
     const { moves, landedAsked, ...rest } = await opened(given)
     expect(rest.answer).toBe(answer)
-    expect(moves.map(({ isBearer = false }) => isBearer)).toEqual([true, false].slice(0, asked))
+    expect(moves).toEqual([true, false].slice(0, asked).map(isBearer => ({ ...moves[0], isBearer })))
     expect(landedAsked).toHaveLength(given.says && given.paid !== 'unreadable' ? 1 : 0)
   })
 
@@ -91,6 +97,7 @@ describe('a call that does not get what it asked for', () => {
   ])('is told by the chain what became of a payment whose call stopped: it %s', async (_, given) => {
     const found = await opened({ ...given, hasLanded: true })
     expect(found).toMatchObject({ answer: 'spent', landedAsked: ['TX'] })
+    expect(found.call.end.retryAfterMs).toBeUndefined()
     for (const hasLanded of [false, undefined]) {
       const { answer, call } = await opened({ ...given, hasLanded })
       expect({ answer, retryAfterMs: call.end.retryAfterMs }).toEqual({
@@ -123,6 +130,55 @@ describe('a call that does not get what it asked for', () => {
     expect(fieldsOf(call)).toMatchObject({ held: false, problem: { code: 'store_unavailable' } })
     expect(pending).toEqual([{ ...call.holds.owned!.hold, how: 'release', retentionMs: 0 }])
     expect(kept).toEqual([])
+  })
+})
+
+describe('a payment that was recorded under another name, because a deploy turned keys on or off', () => {
+  const OFF = { rules: { idempotency: undefined } } as const
+  const ID = 'the-id-in-the-payment'
+  const identified = (id: unknown) => ({
+    payload: { extensions: { 'payment-identifier': { info: { id } } } },
+  })
+  const names = async (given: Opening) => {
+    const { moves, call } = await opened({ paid: {}, ...given })
+    return { names: moves.map(({ claim }) => claim!.name), key: call.holds.key }
+  }
+  const SPENT = { says: { verdict: 'spent' } } as const
+  const own = async () => (await claimOf({ paid: {} }))!.name
+  const under = async (key: string) => (await claimOf({ key, paid: {} }))!.name
+
+  it('is looked for under its own name after its key', async () => {
+    const both = [await under(KEY), await own()]
+    expect(await names({ key: KEY, ...SPENT })).toEqual({ names: both, key: undefined })
+    const inUse = { says: { verdict: 'inUse', retryAfterMs: 1 } } as const
+    expect(await names({ key: KEY, ...inUse })).toEqual({ names: both, key: undefined })
+  })
+
+  it.each<[string, Opening, string]>([
+    ['the header', { key: KEY }, KEY],
+    ['the payment', identified(ID), ID],
+    ['both, and the header counts', { key: KEY, ...identified(ID) }, KEY],
+  ])('is looked for under its key after its own name: the key is in %s', async (_, given, key) => {
+    expect(await names({ ...given, ...OFF, ...SPENT })).toEqual({
+      names: [await own(), await under(key)],
+      key,
+    })
+  })
+
+  it('is looked for once where it has one name', async () => {
+    for (const given of [{}, identified('short')])
+      expect(await names({ ...given, ...OFF, ...SPENT })).toEqual({ names: [await own()], key: undefined })
+    expect((await names({ paid: 'unreadable', key: KEY, ...SPENT })).names).toHaveLength(1)
+  })
+
+  it('and is at work is told by its payment, whichever name it has', async () => {
+    const says = { verdict: 'inUse', retryAfterMs: 700 } as const
+    const { answer, call, moves } = await opened({ key: KEY, paid: {}, ...OFF, says })
+    expect({ answer, retryAfterMs: call.end.retryAfterMs, asked: moves.length }).toEqual({
+      answer: 'inUse',
+      retryAfterMs: 700,
+      asked: 2,
+    })
   })
 })
 

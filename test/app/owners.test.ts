@@ -1,6 +1,14 @@
 /** The names of what stores keep: what is part of an owner, and what a deploy may change. */
 import { describe, expect, it } from 'vitest'
-import { creditorName, endpointOwner, ownerOf, taskName, windowId } from '../../src/app/charge/owners.js'
+import {
+  creditorName,
+  endpointOwner,
+  ownerOf,
+  quotedSponsorId,
+  sha256,
+  taskName,
+  windowId,
+} from '../../src/app/charge/owners.js'
 import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'
 import { OWNER, SELLER } from '../support/one-call.js'
 import { type Opening, opened } from '../support/opened-call.js'
@@ -57,6 +65,26 @@ describe('the name of', () => {
     expect(own).toMatch(/^[A-Za-z0-9_-]{43}$/)
     const names = [own, taskName(OWN, 'other'), ...OTHERS.map(owner => taskName(owner, 'id'))]
     expect(new Set(names).size).toBe(names.length)
+  })
+
+  it('a sponsor that quotes named is of its seller and of a span of time', () => {
+    const own = quotedSponsorId(OWN, 'SPONSOR', 1)
+    expect(own).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    expect(quotedSponsorId(SISTER, 'SPONSOR', 1)).toBe(own)
+    const others = OTHERS.filter(other => other !== SISTER).map(other => quotedSponsorId(other, 'SPONSOR', 1))
+    const names = [own, ...others, quotedSponsorId(OWN, 'OTHER', 1), quotedSponsorId(OWN, 'SPONSOR', 2)]
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  it('a request is the same in servers of several versions, which share a store while they are deployed', async () => {
+    const nameOf = async (given: Opening) => (await opened({ paid: {}, ...given })).moves[0]!.claim!.bodyHash
+    const body = { kind: 'read', value: { b: 2, a: 1 } } as const
+    expect(await nameOf({})).toBe(sha256('POST {}'))
+    expect(await nameOf({ request: { body, query: { q: '1' } } })).toBe(
+      sha256('POST {"q":"1"} {"a":1,"b":2}'),
+    )
+    const target = { method: 'GET', path: '/items/7', params: { id: '7' } } as const
+    expect(await nameOf({ request: { target } })).toBe(sha256('GET /{"id":"7"} {}'))
   })
 
   it('a caller’s address is of one endpoint: a store does not show who calls which others', async () => {

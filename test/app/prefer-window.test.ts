@@ -7,10 +7,12 @@ import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import { declaredIdentifier, PAYMENT_IDENTIFIER, withIdentifier } from '../../src/domain/idempotency-key.js'
 import { TESTNET } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
+import type { Opened } from '../../src/ports/charge-store.js'
 import { perMinute } from '../../src/ports/counters.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../src/ports/subscriptions.js'
 import { fieldsOf } from '../support/call-fields.js'
 import { DOWN, type Given, OWNER, oneCall, SELLER, START_MS } from '../support/one-call.js'
+import { claimOf, type Opening, opened } from '../support/opened-call.js'
 
 const KEY = 'svc_key'
 const ID = windowId(OWNER, KEY)
@@ -159,6 +161,78 @@ describe('the key of a window that covers nothing', () => {
     const { call, world } = await admitted(storing(undefined), { endpoint: { rate } })
     expect(call.holds.countedUnder).toBe('address:192.0.2.7')
     expect(await world.rateLimit.peek(`window:${ID}`, perMinute(1))).toEqual({ admitted: true })
+  })
+})
+
+describe('the key of a window that has ended, beside a payment', () => {
+  const OWN_KEY = 'a random key of more than 32 characters'
+  const BESIDE: Opening = {
+    key: OWN_KEY,
+    paid: {},
+    endpoint: { periodMs: 60_000 },
+    call: { endedKey: KEY },
+  }
+  const opensWindow = async () =>
+    claimOf({ key: OWN_KEY, endpoint: { periodMs: 60_000 }, request: { subscriptionKey: KEY } })
+  const OPENED = { verdict: 'opened' } as const
+
+  it('may have covered this very call: that is asked first, and given back where nothing lies there', async () => {
+    const { answer, call, moves, closes, pending } = await opened(BESIDE)
+    expect(answer).toBe('opened')
+    expect(moves).toHaveLength(2)
+    expect(moves[0]!.claim).toEqual(await opensWindow())
+    expect(moves[0]!.payment).toBeUndefined()
+    expect(moves[0]!.token).not.toBe(call.id)
+    const { slot, token, claim } = moves[0]!
+    expect(closes).toMatchObject([{ how: 'release', retentionMs: 0, slot, token, claim }])
+    expect(moves[1]).toMatchObject({
+      token: call.id,
+      payment: 'TX',
+      claim: await claimOf({ ...BESIDE, call: {} }),
+    })
+    expect(fieldsOf(call)).toMatchObject({ held: true, txId: 'TX', key: OWN_KEY })
+    expect(pending).toEqual([])
+  })
+
+  it.each<[string, Opened]>([
+    ['inProgress', { verdict: 'inProgress', retryAfterMs: 5 }],
+    ['reused', { verdict: 'reused' }],
+    ['notKept', { verdict: 'notKept', txId: undefined }],
+  ] as never)(
+    'covered it: the call is the window’s, and its payment is not taken: %s',
+    async (answer, says) => {
+      const it = await opened({ ...BESIDE, says })
+      expect(it.answer).toBe(answer)
+      const claim = await opensWindow()
+      expect(it.moves.map(move => move.claim)).toEqual([claim, claim])
+      expect(it.moves.map(({ payment }) => payment)).toEqual([undefined, undefined])
+      expect(it.closes).toEqual([])
+      expect(fieldsOf(it.call)).toMatchObject({ ...ASIDE, key: OWN_KEY, held: false })
+    },
+  )
+
+  it.each<[string, Opening['says']]>([
+    ['is silent', new Error('down')],
+    ['is full', { verdict: 'full' }],
+  ])('is no reason to charge while nobody knows, because the store %s', async (_, says) => {
+    const { answer, call, moves } = await opened({ ...BESIDE, says: says! })
+    expect(answer).toBe('storeDown')
+    expect(fieldsOf(call)).toMatchObject({ held: false, problem: { code: 'store_unavailable' } })
+    expect(moves).toHaveLength(1)
+  })
+
+  it('is given back later where the store does not answer that', async () => {
+    const { answer, moves, pending } = await opened({ ...BESIDE, isStuck: true })
+    expect(answer).toBe('opened')
+    const { slot, token, claim } = moves[0]!
+    expect(pending).toMatchObject([{ how: 'release', retentionMs: 0, slot, token, claim }])
+  })
+
+  it('is not asked for without a key: no answer lies there', async () => {
+    const { key: _, ...unkeyed } = BESIDE
+    const { answer, moves } = await opened({ ...unkeyed, says: OPENED })
+    expect(answer).toBe('opened')
+    expect(moves).toMatchObject([{ payment: 'TX' }])
   })
 })
 

@@ -340,4 +340,56 @@ describe('a price function', () => {
     expect(await quotedPrice(call)).toBe(3_000_000n)
     expect(check).toHaveBeenCalledTimes(1)
   })
+
+  it('never prices a call on a balance by an example', async () => {
+    const balance = { id: 'one', reserved: undefined, left: undefined, said: undefined, charged: undefined }
+    const { call, asked } = asking(byWords, {}, { call: { balance: { ...balance, isInDoubt: false } } })
+    await expect(quotedPrice(call)).rejects.toThrow(TypeError)
+    expect(asked()).toHaveLength(1)
+  })
+
+  /** An endpoint with these examples: of them its check accepts those that are whole numbers, and says what becomes of each. */
+  function exemplified(examples: readonly unknown[], def: object, checked = (words: number) => ({ words })) {
+    const { call, asked } = asking(byWords, def)
+    const check = vi.fn(async (sent: unknown) => {
+      const { words } = sent as { words: unknown }
+      return typeof words === 'number' ? { value: checked(words) } : { invalid: { field: '', message: 'no' } }
+    })
+    Object.assign(call.endpoint, { check, examples: () => examples })
+    return { call, asked, check }
+  }
+
+  it('is asked about the first example that the endpoint accepts', async () => {
+    const { call } = exemplified([{ words: 'many' }, { words: 4 }, { words: 5 }], {})
+    expect(await quotedPrice(call)).toBe(4_000_000n)
+  })
+
+  it('is asked about an example as its schema fills it, and as a library returns it, made anew each time', async () => {
+    const double = (words: number) => ({ words: 2 * words })
+    const { asked, call } = exemplified([{ words: 1 }], { method: 'GET' }, double)
+    expect(await quotedPrice(call)).toBe(2_000_000n)
+    expect(asked().at(-1)).toMatchObject({ body: { words: 2 }, query: { words: 2 } })
+    const library = exemplified([{ words: 1 }], { method: 'GET', inputSchema: {} }, double)
+    for (let count = 0; count < 2; count++) expect(await quotedPrice(library.call)).toBe(2_000_000n)
+    expect(library.asked().at(-1)).toMatchObject({ body: { words: 2 }, query: { words: 1 } })
+    expect(library.check).toHaveBeenCalledTimes(3)
+    expect(library.asked().at(-1)!.body).not.toBe(library.asked().at(-3)!.body)
+  })
+
+  it('is asked about an example as it is sent, where its library refuses it since, or there is no check', async () => {
+    const since = exemplified([{ words: 1 }], { inputSchema: {} })
+    since.check.mockResolvedValueOnce({ value: { words: 7 } })
+    since.check.mockResolvedValueOnce({ invalid: { field: '', message: 'no' } })
+    expect(await quotedPrice(since.call)).toBe(1_000_000n)
+    const none = exemplified([{ words: 1 }], { inputSchema: {} })
+    Object.assign(none.call.endpoint, { check: undefined })
+    expect(await quotedPrice(none.call)).toBe(1_000_000n)
+  })
+
+  it('may have an example the next time, where its library failed at first', async () => {
+    const { call, check } = exemplified([{ words: 1 }], { inputSchema: {} })
+    check.mockRejectedValueOnce(new Error('broken'))
+    await expect(quotedPrice(call)).rejects.toThrow('broken')
+    expect(await quotedPrice(call)).toBe(1_000_000n)
+  })
 })

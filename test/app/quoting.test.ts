@@ -99,6 +99,15 @@ describe('the input', () => {
     })
   })
 
+  it('of a bare request is a probe where the endpoint sells no windows, whatever its key', async () => {
+    const given: Given = {
+      world: { subscriptions: DOWN },
+      endpoint: { check: refusing },
+      request: { subscriptionKey: KEY },
+    }
+    expect(await validated(given)).toMatchObject({ answer: 'probe', key: undefined, problem: undefined })
+  })
+
   it('of a bare request with a key is as valid as any', async () => {
     const given: Given = { world: { subscriptions: DOWN }, request: { subscriptionKey: KEY } }
     expect(await validated(given)).toMatchObject({ answer: 'valid' })
@@ -188,6 +197,11 @@ describe('the price', () => {
     ['by terms that are none', 'other terms', { paid: {}, payload: { accepted: null } }],
     ['by several terms', 'other terms', { paid: {}, payload: { accepted: [accepted] } }],
     ['what cannot be read', 'can be read', { paid: 'unreadable', rules: { requireReadable: true } }],
+    ['for what a balance alone pays for', 'Only a balance', { paid: {}, def: { only: 'balance' } as never }],
+    ['part of its group', 'are not those', { paid: { groupProblem: 'notWhole' } }],
+    ['in no round', 'no valid round in common', { paid: { groupProblem: 'noCommonRound' } }],
+    ['and does more', 'does more than pay', { paid: { groupProblem: 'notPlain' } }],
+    ['and moves more', 'A second transaction', { paid: { groupProblem: 'anotherTransfer' } }],
   ])('is not met by a payment that pays %s', async (_, why, given) => {
     const { answer, refusal } = await priced(given)
     expect(answer).toBe('mismatched')

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
-import { claimName, endpointOwner, ownerOf, windowId } from '../../src/app/charge/owners.js'
-import { seal, unseal } from '../../src/app/charge/stored-answers.js'
+import { claimName, endpointOwner, ownerOf, sealsOf, windowId } from '../../src/app/charge/owners.js'
+import { retentionMs, seal, unseal } from '../../src/app/charge/stored-answers.js'
 import { newKey, windowsNow } from '../../src/app/charge/windows.js'
 import { MAINNET, type NetworkFacts, TESTNET } from '../../src/domain/network.js'
 import { systemRandom } from '../../src/ports/random.js'
@@ -160,5 +160,47 @@ describe('the key of a window', () => {
     expect(await at(async () => 7)).toBe(7)
     expect(at(() => 0)).toBe(0)
     expect(at()).toBe(5)
+  })
+})
+
+describe('what the seller adds to what the caller brings', () => {
+  const deps = (sealSecrets: readonly string[]) => ({ rules: { sealSecrets } }) as unknown as ChargeDeps
+
+  it('is each of its secrets in turn, and nothing at last: answers of before are opened too', () => {
+    expect(sealsOf(deps([]), 'brought')).toEqual(['brought'])
+    const seals = sealsOf(deps(['new', 'old']), 'brought')
+    expect(seals).toHaveLength(3)
+    expect(seals).toEqual([
+      ...sealsOf(deps(['new']), 'brought').slice(0, 1),
+      ...sealsOf(deps(['old']), 'brought'),
+    ])
+    expect(new Set([...seals, ...sealsOf(deps(['new', 'old']), 'other')]).size).toBe(6)
+    const bytes = seal(KEPT, seals[0]!, 'claim', systemRandom)
+    expect(unseal(bytes, sealsOf(deps(['newest', 'new']), 'brought'), 'claim')).toMatchObject({ txId: 'TX' })
+    for (const others of [sealsOf(deps(['new']), 'other'), sealsOf(deps(['old']), 'brought')])
+      expect(unseal(bytes, others, 'claim')).toBeUndefined()
+  })
+})
+
+describe('an answer that sold a window', () => {
+  const clock = { now: () => 1_000 } as ChargeDeps['clock']
+  const keptFor = (sealSecrets: readonly string[], endsAfterMs: number | undefined, key?: string) => {
+    const rules = { sealSecrets, keepAnswersMs: 300, retentionMs: 500 } as unknown as ChargeDeps['rules']
+    const window = endsAfterMs === undefined ? undefined : { key: 'svc', expiresAtMs: 1_000 + endsAfterMs }
+    return retentionMs({ rules, clock }, key, window)
+  }
+
+  it('is kept until the window ends, under the seller’s own seal alone', () => {
+    expect(keptFor(['secret'], 9_000)).toBe(9_000)
+    expect(keptFor(['secret'], 9_000, KEY)).toBe(9_000)
+    expect(keptFor([], 9_000)).toBe(300)
+    expect(keptFor([], 9_000, KEY)).toBe(500)
+  })
+
+  it('is kept no shorter than any other', () => {
+    expect(keptFor(['secret'], 200)).toBe(300)
+    expect(keptFor(['secret'], 400, KEY)).toBe(500)
+    expect(keptFor(['secret'], undefined)).toBe(300)
+    expect(keptFor(['secret'], undefined, KEY)).toBe(500)
   })
 })

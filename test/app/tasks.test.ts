@@ -100,6 +100,23 @@ describe('a rate limit of payers', () => {
   })
 })
 
+describe('a rate limit of addresses', () => {
+  it('counts no tasks, because it counts their requests', async () => {
+    const { begin, take } = server({ per: 'ip' }, { world: { rateLimit: DOWN } })
+    expect(await take(await begin(), 'PAYER')).toMatchObject({ verdict: 'taken' })
+    const back: unknown[] = []
+    const rateLimit = { ...memoryCounters(), giveBack: (...counted: unknown[]) => void back.push(counted) }
+    const counting = server({ per: 'ip' }, { world: { rateLimit } })
+    await counting.take(await counting.begin(), 'PAYER')
+    expect(back).toEqual([])
+  })
+})
+
+it('a rate limit that cannot be asked lets nobody begin a task, unless the seller wants it', async () => {
+  const { begin } = server({}, { world: { rateLimit: DOWN } })
+  await expect(begin()).rejects.toThrow('down')
+})
+
 describe('the room for tasks', () => {
   it.each([
     ['is a quarter for one address', () => ADDRESS, 25],

@@ -161,6 +161,18 @@ describe('a call in a window with a count', () => {
     expect(await ended.call()).toMatchObject({ final: 'quoted', callsLeft: undefined })
   })
 
+  it('asks its store once where windows have a count', async () => {
+    const { call } = windowed({ store: () => ({ get: DOWN }) })
+    expect(await call()).toMatchObject({ final: 'served', callsLeft: 2 })
+  })
+
+  it('of a window without a count is not counted', async () => {
+    const def = { subscription: { price: '$0.01', period: '1h' } }
+    const { ended, record } = windowed({ left: null, given: { def }, store: () => ({ take: DOWN }) })
+    expect((await ended(entitle)).answer).toBe('covered')
+    expect(record.window.used).toEqual({ id: ID, isCounted: false })
+  })
+
   it('is counted as it was sold, after the endpoint sells windows without a count', async () => {
     const def = { subscription: { price: '$0.01', period: '1h' } }
     const { call } = windowed({ left: 1, given: { def } })

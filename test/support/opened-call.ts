@@ -1,6 +1,6 @@
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { open } from '../../src/app/charge/effects/open.js'
-import type { Opened, OpenMove } from '../../src/ports/charge-store.js'
+import type { CloseMove, Opened, OpenMove } from '../../src/ports/charge-store.js'
 import { type Given, oneCall } from './one-call.js'
 
 export const LEASE_MS = 15_000
@@ -11,12 +11,15 @@ export interface Opening extends Given {
   readonly says?: Opened | Error | readonly Opened[]
   readonly round?: bigint
   readonly hasLanded?: boolean
+  /** The store does not answer closing moves. */
+  readonly isStuck?: boolean
 }
 
 /** One call whose effect has answered, and what was asked of the store, the chain, the leases and the background. */
 export async function opened({ key, says = { verdict: 'opened' }, ...given }: Opening) {
   const seen = {
     moves: [] as OpenMove[],
+    closes: [] as CloseMove[],
     kept: [] as unknown[][],
     pending: [] as unknown[],
     landedAsked: [] as string[],
@@ -27,6 +30,11 @@ export async function opened({ key, says = { verdict: 'opened' }, ...given }: Op
         seen.moves.push(move)
         if (says instanceof Error) throw says
         return Array.isArray(says) ? says[seen.moves.length - 1] : says
+      },
+      close: async (move: CloseMove) => {
+        seen.closes.push(move)
+        if (given.isStuck) throw new Error('down')
+        return 'closed'
       },
     },
     chain: {

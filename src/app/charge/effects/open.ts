@@ -116,7 +116,7 @@ function takesOtherName({ holds, payment: { read, payload }, request }: Call): b
   const wasNamed = holds.key !== undefined
   const id = payload && identifierIn(payload)
   const given = request.idempotencyKey ?? (id === 'malformed' ? undefined : id)
-  holds.key = wasNamed || !payload ? undefined : given
+  holds.key = wasNamed ? undefined : given
   return read !== undefined && (wasNamed || holds.key !== undefined)
 }
 
@@ -143,7 +143,7 @@ async function refusedFor(deps: ChargeDeps, call: Call, opened: Refused) {
   const isOfKey = opened.verdict !== 'inUse' && call.holds.key !== undefined
   if (isOfKey && opened.verdict === 'reused') return 'reused'
   const waitMs = opened.verdict === 'reused' ? 0 : opened.retryAfterMs
-  call.end.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
+  if (isOfKey || waitMs > 0) call.end.retryAfterMs = Math.min(waitMs, RETRY_MAX_MS)
   if (isOfKey) return 'inProgress'
   if (waitMs > 0) return 'inUse'
   // The call of this payment stopped while settling, and now the payment comes with another key or body, or from a stranger.

@@ -1,7 +1,7 @@
 /** The error type that users of the SDK see. Its `code` is for programs: it stays the same when the text of `message` changes. */
 export class SvcError extends Error {
-  /** Identifies this error, also across copies of this package. */
-  override readonly name = 'SvcError'
+  /** `SvcError`, also across copies of this package; `AbortError`, as `fetch` has it, where a signal of the caller's ended the work. */
+  override readonly name: string = 'SvcError'
 
   /**
    * @param message For people.
@@ -35,9 +35,12 @@ export class SvcError extends Error {
  * work. If a handler buys elsewhere and does not catch it, the handler has not chosen its text for callers.
  */
 export class SdkError extends SvcError {
-  static {
-    // Users of the SDK see one error type.
-    Object.defineProperty(SdkError, 'name', { value: 'SvcError' })
+  /** Users of the SDK see one error type. */
+  static override readonly name = 'SvcError'
+
+  constructor(...given: ConstructorParameters<typeof SvcError>) {
+    super(...given)
+    if (this.code === 'aborted') Object.assign(this, { name: 'AbortError' })
   }
 
   override get expose(): boolean {

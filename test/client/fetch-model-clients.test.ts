@@ -92,6 +92,17 @@ describe('OpenAI’s client', () => {
     expect(spent()).toBe(PRICE)
   })
 
+  it('leaves a stream by its controller without an error', async () => {
+    const { model, spent } = await openai()
+    const words: string[] = []
+    const stream = await model.chat.completions.create({ ...asked, stream: true })
+    for await (const { choices } of stream) {
+      words.push(choices[0]!.delta.content ?? '')
+      stream.controller.abort()
+    }
+    expect([words[0], spent()]).toEqual(['You', PRICE])
+  })
+
   it('shows what was paid, on its response', async () => {
     const { model } = await openai()
     const response = await model.chat.completions.create(asked).asResponse()
@@ -149,6 +160,13 @@ describe('Anthropic’s client', () => {
     const { client, spent } = market.payer()
     return { model: new Anthropic({ baseURL: url, apiKey: 'none', fetch: client.fetch }), spent }
   }
+
+  it('knows that it left a stream itself', async () => {
+    const { model, spent } = await anthropic()
+    const stream = model.messages.stream(asked).on('text', () => stream.abort())
+    await expect(stream.finalMessage()).rejects.toBeInstanceOf(Anthropic.APIUserAbortError)
+    expect(spent()).toBe(PRICE)
+  })
 
   it('buys a message', async () => {
     const { model, spent } = await anthropic()

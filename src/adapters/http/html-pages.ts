@@ -20,11 +20,7 @@ export interface LandingPageOptions {
  * What an agent sells, at which price, and how it is paid. `root` is the URL at which this page is, without its last slash: the
  * agent's documents are under it.
  */
-export function landingPage(
-  manifest: Manifest,
-  root: string,
-  { image, hasCard }: LandingPageOptions,
-): string {
+export function landingPage(manifest: Manifest, root: string, { image, hasCard }: LandingPageOptions) {
   const { name, description, network, payTo, endpoints } = manifest
   const tags = { site_name: name, title: name, description, url: `${root}/`, type: 'website', image }
   const body = html`<h1>${name}</h1>

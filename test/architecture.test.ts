@@ -84,6 +84,7 @@ const LAYERS = [
 const OF_THE_SANDBOX = [
   ...['src/sandbox/', 'src/domain/', 'src/ports/'],
   ...['src/adapters/algorand/', 'src/facilitator/group-checks.ts', 'src/facilitator/bazaar-index.ts'],
+  'src/facilitator/protocol-answers.ts',
   'src/registry/registry-boxes.ts',
 ]
 

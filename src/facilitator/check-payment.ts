@@ -8,7 +8,7 @@ import type { SuggestedParams } from '../adapters/algorand/node-clients.js'
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import { isWholeGroup } from '../adapters/algorand/transaction-bytes.js'
 import { formatUsd, parseBaseUnits } from '../domain/money.js'
-import { isIdOf, type NetworkFacts } from '../domain/network.js'
+import type { NetworkFacts } from '../domain/network.js'
 import { isRecord } from '../domain/x402.js'
 import type { FacilitatorSettings } from './facilitator-options.js'
 import {
@@ -54,7 +54,7 @@ export function checkPayment(
     checkRequirements(requirements, settings)
     const checked = checkGroup(payload, requirements, {
       sponsor: key.address,
-      sameNetwork: (accepted, required) => isIdOf(network, accepted) && isIdOf(network, required),
+      network,
       sponsorFeeMax(_, sponsored, payment) {
         const needed = feeNeeded(sponsored, params) + feeNeeded(payment, params)
         return needed < feePerPaymentMax ? needed : feePerPaymentMax

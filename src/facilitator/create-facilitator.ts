@@ -7,7 +7,7 @@ import { nodeClient, unavailable } from '../adapters/algorand/node-response-read
 import { memoryCounters } from '../adapters/memory/counters.js'
 import { SdkError, SvcError } from '../domain/errors.js'
 import { networkIdsOf, otherThan } from '../domain/network.js'
-import { isRecord, X402_VERSION } from '../domain/x402.js'
+import { isRecord } from '../domain/x402.js'
 import { systemClock } from '../ports/clock.js'
 import { perMinute } from '../ports/counters.js'
 import type {
@@ -23,7 +23,15 @@ import { facilitatorNode } from './facilitator-node.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
 import { type Refused, sponsoredGroup } from './group-checks.js'
-import { BUDGET_EXHAUSTED, invalid, SIMULATION_FAILED, settleAnswer, USED_UP } from './settle-answer.js'
+import {
+  BUDGET_EXHAUSTED,
+  codeOf,
+  invalid,
+  SIMULATION_FAILED,
+  settleAnswer,
+  supportedAnswer,
+  USED_UP,
+} from './protocol-answers.js'
 import { begun, paymentSettler, type Settlement, sharedQuestions, simulated } from './settle-payment.js'
 
 const PARAMS_MAX_AGE_MS = 3_000
@@ -89,7 +97,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
       return invalid(SIMULATION_FAILED, `transaction already submitted: ${txId}`)
     const words = checked.ok ? await simulation : checked.message
     if (words !== undefined && signer !== undefined) await count(signer, txId!)
-    if (!checked.ok) return invalid(codeOf(checked), checked.message)
+    if (!checked.ok) return invalid(reasonOf(checked), checked.message)
     if (!simulation) return invalid(BUDGET_EXHAUSTED, USED_UP)
     return words === undefined ? { isValid: true, payer: checked.payer } : invalid(SIMULATION_FAILED, words)
   }
@@ -117,7 +125,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     const { txId } = checked
     const settled = checked.ok
       ? await settler.settle(settlementOf(checked), asker)
-      : await settler.refuse(txId, codeOf(checked), checked.message)
+      : await settler.refuse(txId, reasonOf(checked), checked.message)
     if (settled.outcome !== 'settled')
       logger.info({ outcome: settled.outcome, txId }, 'a payment was not settled')
     return settleAnswer(settled, { network: networkIn(requirements) ?? network.caip2, ...checked })
@@ -152,16 +160,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
 
   return {
     sponsor: key.address,
-    supported: () => ({
-      kinds: networkIdsOf(network, 'both').map(id => ({
-        x402Version: X402_VERSION,
-        scheme: 'exact',
-        network: id,
-        extra: { feePayer: key.address },
-      })),
-      extensions: ['bazaar'],
-      signers: { 'algorand:*': [key.address] },
-    }),
+    supported: () => supportedAnswer(networkIdsOf(network, 'both'), key.address),
     verify: (payload, requirements) => tracked(() => verify(payload, requirements)),
     settle: (payload, requirements, asker) => tracked(() => settle(payload, requirements, asker)),
     pays: receiver => payTo === 'anyone' || payTo.has(receiver),
@@ -179,6 +178,6 @@ function networkIn(requirements: unknown): string | undefined {
   return typeof network === 'string' ? network : undefined
 }
 
-function codeOf({ reason }: Refused): string {
-  return reason === INVALID_REQUIREMENTS ? reason : `invalid_exact_avm_${reason}`
+function reasonOf(refused: Refused): string {
+  return refused.reason === INVALID_REQUIREMENTS ? refused.reason : codeOf(refused)
 }

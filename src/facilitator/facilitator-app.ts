@@ -23,7 +23,7 @@ import {
   secretToken,
   whole,
 } from '../domain/option-checks.js'
-import { encodeHeader, isBounded, isRecord } from '../domain/x402.js'
+import { encodeHeader } from '../domain/x402.js'
 import { retryAfterSeconds } from '../ports/charge.js'
 import { systemClock } from '../ports/clock.js'
 import { perMinute } from '../ports/counters.js'
@@ -36,13 +36,9 @@ import {
 import type { Logger } from '../ports/logger.js'
 import { type BazaarIndex, createBazaarIndex } from './bazaar-index.js'
 import { facilitatorMetrics } from './facilitator-metrics.js'
+import { type Question, questionIn } from './protocol-answers.js'
 
 type Operation = 'verify' | 'settle'
-
-interface Question {
-  readonly payload: Record<string, unknown>
-  readonly requirements: Record<string, unknown>
-}
 
 /** A group of 16 signed transactions in Base64, and what the payment says of its resource. */
 const BODY_BYTES_MAX = 256 * 1024
@@ -125,7 +121,7 @@ export function facilitatorApp(facilitator: ProtocolFacilitator, options: Facili
     if (!isOwn) await admit(request, operation)
     const share = (isOwn ? ownBodies : bodies).open()
     try {
-      return await answer(await questionIn(request, share))
+      return await answer(await asked(request, share))
     } finally {
       // Not sooner: the question stays in memory until its answer.
       share.close()
@@ -205,21 +201,12 @@ function refusalOf(error: unknown, logger: Logger): unknown {
   return new HttpError(status, code, expose ? message : UNAVAILABLE, headers)
 }
 
-async function questionIn(request: HostRequest, share: BodyShare): Promise<Question> {
+async function asked(request: HostRequest, share: BodyShare): Promise<Question> {
   const body = await request.readBody({ bytesMax: BODY_BYTES_MAX }, share)
   if (body.kind === 'malformed') throw new HttpError(400, 'invalid_json', body.why)
-  const { paymentPayload: payload, paymentRequirements: requirements } =
-    body.kind === 'read' && isRecord(body.value) ? body.value : {}
-  if (!isRecord(payload) || !isRecord(requirements)) {
-    const message = 'The body has the objects paymentPayload and paymentRequirements.'
-    throw new HttpError(400, 'invalid_request', message)
-  }
-  if (isBounded(payload, requirements)) return { payload, requirements }
-  throw new HttpError(
-    400,
-    'invalid_request',
-    'The payment, or its requirements, are larger than they can be.',
-  )
+  const question = questionIn(body.kind === 'read' ? body.value : undefined)
+  if (typeof question === 'string') throw new HttpError(400, 'invalid_request', `${question}.`)
+  return question
 }
 
 const ASKER_ID = /^[\w-]{16,64}$/

@@ -12,6 +12,7 @@ import {
 } from '../adapters/algorand/encoded-transactions.js'
 import { GROUP_SIZE_MAX } from '../adapters/algorand/transaction-bytes.js'
 import { parseBaseUnits } from '../domain/money.js'
+import { isIdOf, type NetworkFacts } from '../domain/network.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
 
 export interface Refused {
@@ -35,8 +36,8 @@ export interface CheckedGroup {
 export interface CheckRules {
   /** The address that sponsors fees. */
   readonly sponsor: string
-  /** Whether both are ids of one network, which this facilitator may check. */
-  sameNetwork(accepted: unknown, required: unknown): boolean
+  /** The only one whose payments are checked. */
+  readonly network: NetworkFacts
   /** The largest fee that the sponsor's transaction may have, in microalgos. */
   sponsorFeeMax(group: readonly SignedTransaction[], sponsored: Transaction, payment: Transaction): bigint
 }
@@ -121,7 +122,7 @@ export function groupWithoutSponsor({
 function envelopeOf(
   payload: unknown,
   requirements: unknown,
-  { sameNetwork }: CheckRules,
+  { network }: CheckRules,
 ): { paymentGroup: string[]; paymentIndex: number } {
   if (!isRecord(payload) || !isRecord(requirements))
     throw new Refusal('payload', 'No payment or no requirements')
@@ -133,7 +134,7 @@ function envelopeOf(
     const schemes = `payload=${shown(accepted.scheme)} requirements=${shown(requirements.scheme)}`
     throw new Refusal('scheme', `Expected scheme "exact", got ${schemes}`)
   }
-  if (!sameNetwork(accepted.network, requirements.network)) {
+  if (!isIdOf(network, accepted.network) || !isIdOf(network, requirements.network)) {
     const networks = `payload=${shown(accepted.network)} requirements=${shown(requirements.network)}`
     throw new Refusal('network_mismatch', `Network mismatch: ${networks}`)
   }

@@ -17,7 +17,7 @@ import {
   SIMULATION_FAILED,
   type Submitted,
   USED_UP,
-} from './settle-answer.js'
+} from './protocol-answers.js'
 
 export interface Settlement {
   readonly txId: string

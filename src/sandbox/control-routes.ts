@@ -1,6 +1,5 @@
 /** The sandbox's own routes: faults, faucet, balances and rounds. They are for programs that did not start the sandbox. */
 import { isValidAddress } from '../adapters/algorand/address.js'
-import { SvcError } from '../domain/errors.js'
 import { isRecord } from '../domain/x402.js'
 import { readFault, STAGES } from './faults.js'
 import type { Sandbox } from './sandbox-options.js'
@@ -37,13 +36,8 @@ function overview({ network, feePayer, round, seller }: Controlled): Reply {
 
 function setFault({ faults }: Controlled, { body }: SandboxRequest): Reply {
   const given = objectIn(body)
-  try {
-    const { stage, behaviour, times, delayMs } = readFault({ ...given, times: given.times ?? undefined })
-    faults.set(stage, behaviour, { times: times ?? undefined, delayMs })
-  } catch (error) {
-    if (error instanceof SvcError) throw new BadRequest(error.code, error.message)
-    throw error
-  }
+  const { stage, behaviour, times, delayMs } = readFault({ ...given, times: given.times ?? undefined })
+  faults.set(stage, behaviour, { times: times ?? undefined, delayMs })
   return json(200, { faults: faults.list() })
 }
 

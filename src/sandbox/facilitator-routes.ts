@@ -5,11 +5,17 @@
  */
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
-import { SvcError } from '../domain/errors.js'
 import { networkIdsOf } from '../domain/network.js'
-import { encodeHeader, isBounded, isRecord, X402_VERSION } from '../domain/x402.js'
+import { encodeHeader, isRecord } from '../domain/x402.js'
 import type { BazaarIndex } from '../facilitator/bazaar-index.js'
 import type { Refused } from '../facilitator/group-checks.js'
+import {
+  codeOf,
+  invalid,
+  type Question,
+  questionIn,
+  supportedAnswer,
+} from '../facilitator/protocol-answers.js'
 import { type Clock, sleep } from '../ports/clock.js'
 import { cut, type Fault, type FaultSource, type Stage, transportFault } from './faults.js'
 import type { Ledger } from './ledger.js'
@@ -28,11 +34,6 @@ export interface FacilitatorOptions {
 
 const ROUND_MS_MAX = 60_000
 
-interface Asked {
-  readonly payload: unknown
-  readonly requirements: Record<string, unknown>
-}
-
 export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
   const { faults, bazaar } = options
   const withFault = (stage: Stage, answer: (fault: Fault | undefined) => Reply | Promise<Reply>) => {
@@ -49,38 +50,18 @@ export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
       const asked = askedIn(body)
       return withFault('settle', fault => settle(options, asked, fault))
     }),
-    get(/^\/discovery\/resources$/, ({ query }) => json(200, listOf(bazaar, query))),
+    get(/^\/discovery\/resources$/, ({ query }) => json(200, bazaar.list(query))),
   ]
 }
 
-function listOf(bazaar: BazaarIndex, query: URLSearchParams): object {
-  try {
-    return bazaar.list(query)
-  } catch (error) {
-    if (error instanceof SvcError) throw new BadRequest(error.code, error.message, error.status)
-    throw error
-  }
-}
-
-/** Lists both forms of the network's id, because a server looks for the exact text that it quotes. */
 function supported({ ledger, sponsor, strangers }: FacilitatorOptions, fault?: Fault): Reply {
   const feePayer = fault?.behaviour === 'other-payer' ? strangers.address : sponsor.address
   const ids = networkIdsOf(ledger.network, 'both')
   const networks = fault?.behaviour === 'other-network' ? [strangers.network] : ids
-  const kinds = networks.map(network => ({
-    x402Version: X402_VERSION,
-    scheme: 'exact',
-    network,
-    extra: { feePayer },
-  }))
-  return json(200, {
-    kinds: fault?.behaviour === 'refuse' ? [] : kinds,
-    extensions: ['bazaar'],
-    signers: { 'algorand:*': [feePayer] },
-  })
+  return json(200, supportedAnswer(fault?.behaviour === 'refuse' ? [] : networks, feePayer))
 }
 
-function verify(options: FacilitatorOptions, { payload, requirements }: Asked, fault?: Fault): Reply {
+function verify(options: FacilitatorOptions, { payload, requirements }: Question, fault?: Fault): Reply {
   const { ledger, sponsor, strangers } = options
   if (fault?.behaviour === 'refuse') return json(200, invalid('refused_by_sandbox_fault'))
   if (fault?.behaviour === 'lie') return json(200, { isValid: true, payer: readPayment(payload)?.payer })
@@ -90,7 +71,7 @@ function verify(options: FacilitatorOptions, { payload, requirements }: Asked, f
   return json(200, { isValid: yesValue(fault), payer }, listed(options, { payload, requirements }))
 }
 
-function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply | Promise<Reply> {
+function settle(options: FacilitatorOptions, asked: Question, fault?: Fault): Reply | Promise<Reply> {
   const { network } = asked.requirements
   const unsettled = (errorReason: string, transaction?: string) =>
     json(200, unsettledBecause(errorReason, network, transaction))
@@ -123,7 +104,7 @@ function settle(options: FacilitatorOptions, asked: Asked, fault?: Fault): Reply
 
 function settled(
   options: FacilitatorOptions,
-  asked: Asked,
+  asked: Question,
   verdict: Accepted | Refused,
   fault?: Fault,
 ): Reply | Promise<Reply> {
@@ -166,7 +147,7 @@ function unsettledBecause(errorReason: string, network: unknown, transaction = '
 /** Checks and lands the payment in one step, so that of concurrent requests exactly one succeeds. */
 function submit(
   { ledger, sponsor }: FacilitatorOptions,
-  { payload, requirements }: Asked,
+  { payload, requirements }: Question,
 ): Accepted | Refused {
   const verdict = checkTransactions(payload, requirements, ledger, sponsor)
   if (!verdict.ok) return verdict
@@ -179,16 +160,13 @@ function submit(
   }
 }
 
-function askedIn(body: Buffer): Asked {
-  const value = jsonBody(body)
-  if (!isRecord(value) || !isRecord(value.paymentPayload) || !isRecord(value.paymentRequirements))
-    throw new BadRequest('invalid_request', 'The body has the objects paymentPayload and paymentRequirements')
-  const { paymentPayload: payload, paymentRequirements: requirements } = value
-  if (isBounded(payload, requirements)) return { payload, requirements }
-  throw new BadRequest('invalid_request', 'The payment, or its requirements, are larger than they can be')
+function askedIn(body: Buffer): Question {
+  const question = questionIn(jsonBody(body))
+  if (typeof question === 'string') throw new BadRequest('invalid_request', question)
+  return question
 }
 
-function listed({ bazaar }: FacilitatorOptions, { payload, requirements }: Asked): Record<string, string> {
+function listed({ bazaar }: FacilitatorOptions, { payload, requirements }: Question): Record<string, string> {
   if (!bazaar.add(payload, requirements)) return {}
   return { 'EXTENSION-RESPONSES': encodeHeader({ bazaar: { status: 'success' } }) }
 }
@@ -202,12 +180,4 @@ function readPayment(payload: unknown) {
 function yesValue(fault: Fault | undefined): unknown {
   if (fault?.behaviour === 'string-true') return 'true'
   return fault?.behaviour === 'one' ? 1 : true
-}
-
-function invalid(invalidReason: string, invalidMessage?: string) {
-  return { isValid: false, invalidReason, invalidMessage }
-}
-
-function codeOf({ reason }: Refused): string {
-  return `invalid_exact_avm_${reason}`
 }

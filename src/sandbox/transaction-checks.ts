@@ -1,15 +1,7 @@
 /** The verdict of the sandbox's facilitator: the shared checks, its signature, and what its ledger would answer. */
 import type { SignedTransaction } from 'algosdk'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
-import { isIdOf } from '../domain/network.js'
-import {
-  type CheckRules,
-  checkGroup,
-  Refusal,
-  type Refused,
-  refusalOf,
-  sponsoredGroup,
-} from '../facilitator/group-checks.js'
+import { checkGroup, Refusal, type Refused, refusalOf, sponsoredGroup } from '../facilitator/group-checks.js'
 import { MIN_FEE_MICRO_ALGOS } from './group-evaluation.js'
 import type { Ledger } from './ledger.js'
 
@@ -28,20 +20,16 @@ export function checkTransactions(
   sponsor: SigningKey,
 ): Accepted | Refused {
   try {
-    const checked = checkGroup(payload, requirements, rulesOf(ledger, sponsor))
+    const checked = checkGroup(payload, requirements, {
+      network: ledger.network,
+      sponsor: sponsor.address,
+      sponsorFeeMax: group => MIN_FEE_MICRO_ALGOS * BigInt(group.length),
+    })
     const group = sponsoredGroup(checked, sponsor.sign)
     const refusal = ledger.simulate(group)
     if (refusal) throw new Refusal('simulation_failed', refusal.message)
     return { ok: true, payer: checked.payer, txId: checked.txId, group }
   } catch (error) {
     return refusalOf(error)
-  }
-}
-
-function rulesOf({ network }: Ledger, { address: sponsor }: SigningKey): CheckRules {
-  return {
-    sponsor,
-    sameNetwork: (accepted, required) => isIdOf(network, accepted) && isIdOf(network, required),
-    sponsorFeeMax: group => MIN_FEE_MICRO_ALGOS * BigInt(group.length),
   }
 }

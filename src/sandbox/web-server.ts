@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { SvcError } from '../domain/errors.js'
 import { jsonIn } from '../domain/json.js'
 import { foreign } from './foreign-requests.js'
 
@@ -75,13 +76,9 @@ export function problem(status: number, code: string, message: string): Reply {
   return json(status, { error: { code, message } })
 }
 
-export class BadRequest extends Error {
-  constructor(
-    readonly code: string,
-    message: string,
-    readonly status = 400,
-  ) {
-    super(message)
+export class BadRequest extends SvcError {
+  constructor(code: string, message: string, status = 400) {
+    super(message, code, status)
   }
 }
 
@@ -177,7 +174,7 @@ function tooLarge(most: number, ofNode: boolean): BadRequest {
 }
 
 function failure(error: unknown): Reply {
-  if (error instanceof BadRequest) {
+  if (error instanceof SvcError && error.status !== undefined) {
     const { status, code, message } = error
     if (code === NODE_ERROR) return nodeError(status, message)
     return json(status, { message, error: { code, message } })

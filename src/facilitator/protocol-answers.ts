@@ -1,4 +1,7 @@
-import type { SettleAnswer, VerifyAnswer } from '../ports/facilitator.js'
+/** What a facilitator is asked and answers, in the protocol's words. The sandbox's facilitator says much of it alike. */
+import { isBounded, isRecord, X402_VERSION } from '../domain/x402.js'
+import type { SettleAnswer, SupportedAnswer, VerifyAnswer } from '../ports/facilitator.js'
+import type { Refused } from './group-checks.js'
 
 export const BUDGET_EXHAUSTED = 'sponsor_budget_exhausted'
 export const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'
@@ -48,6 +51,34 @@ function before({ elsewhere }: { readonly elsewhere: boolean }): { readonly subm
   return elsewhere ? { submittedBefore: true } : {}
 }
 
-export function invalid(invalidReason: string, invalidMessage: string): VerifyAnswer {
+export interface Question {
+  readonly payload: Record<string, unknown>
+  readonly requirements: Record<string, unknown>
+}
+
+/** What a body asks, or what is wrong with it. */
+export function questionIn(body: unknown): Question | string {
+  const { paymentPayload: payload, paymentRequirements: requirements } = isRecord(body) ? body : {}
+  if (!isRecord(payload) || !isRecord(requirements))
+    return 'The body has the objects paymentPayload and paymentRequirements'
+  const isRead = isBounded(payload, requirements)
+  return isRead ? { payload, requirements } : 'The payment, or its requirements, are larger than they can be'
+}
+
+/** By each of these ids of a network: a server looks for the exact text that it quotes. */
+export function supportedAnswer(networks: readonly string[], feePayer: string): SupportedAnswer {
+  const kind = { x402Version: X402_VERSION, scheme: 'exact', extra: { feePayer } }
+  return {
+    kinds: networks.map(network => ({ ...kind, network })),
+    extensions: ['bazaar'],
+    signers: { 'algorand:*': [feePayer] },
+  }
+}
+
+export function invalid(invalidReason: string, invalidMessage?: string): VerifyAnswer {
   return { isValid: false, invalidReason, invalidMessage }
+}
+
+export function codeOf({ reason }: Pick<Refused, 'reason'>): string {
+  return `invalid_exact_avm_${reason}`
 }

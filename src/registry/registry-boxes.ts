@@ -73,42 +73,9 @@ export function readScore(value: Uint8Array): Score | undefined {
   }
 }
 
-/** Used by the sandbox, in place of the applications that write boxes. @throws RangeError for an invalid address */
-export function writeAgent(agent: RegisteredAgent): Uint8Array {
-  const { agentId, domain, address, registeredAt, updatedAt } = agent
-  const publicKey = decodeAddress(address)
-  if (!publicKey) throw new RangeError('an agent is registered from a valid address')
-  const name = text(domain)
-  const times = [registeredAt, updatedAt].map(seconds => uint64(BigInt(seconds)))
-  return concatBytes([
-    uint64(agentId),
-    uint16(AGENT_HEAD_BYTES),
-    publicKey,
-    ...times,
-    uint16(name.length),
-    name,
-  ])
-}
-
-export function writeScore(score: Score): Uint8Array {
-  const { agentId, jobsPaid, volumeMicro, validated, disputed, firstAt, lastAt } = score
-  const values = [agentId, jobsPaid, volumeMicro, validated, disputed, BigInt(firstAt), BigInt(lastAt)]
-  return concatBytes(values.map(uint64))
-}
-
-export function writeAgentId(agentId: bigint): Uint8Array {
-  return uint64(agentId)
-}
-
 function uint64(value: bigint): Uint8Array {
   const bytes = new Uint8Array(8)
   viewOf(bytes).setBigUint64(0, value)
-  return bytes
-}
-
-function uint16(value: number): Uint8Array {
-  const bytes = new Uint8Array(2)
-  viewOf(bytes).setUint16(0, value)
   return bytes
 }
 

@@ -1,15 +1,8 @@
 /** The registry's applications for readers: boxes, and the routes by which a node shows them. */
+import { ABIType } from 'algosdk'
 import { refuseUnknown } from '../domain/option-checks.js'
-import type { RegisteredAgent, RegistryApps, Score } from '../domain/registered-agent.js'
-import {
-  addressBox,
-  agentBox,
-  domainBox,
-  scoreBox,
-  writeAgent,
-  writeAgentId,
-  writeScore,
-} from '../registry/registry-boxes.js'
+import type { RegistryApps, Score } from '../domain/registered-agent.js'
+import { addressBox, agentBox, domainBox, scoreBox } from '../registry/registry-boxes.js'
 import { BadRequest, get, json, type Reply, type Route } from './web-server.js'
 
 /** The sandbox's registry of agents. It is written without a contract. */
@@ -24,6 +17,11 @@ export interface SandboxRegistry extends Required<RegistryApps> {
 
 const APPS = { identityApp: 1001, reputationApp: 1002, validationApp: 1003 } as const
 const PAGE_BOXES_MAX = 1_000
+
+/** What the applications write. The registry's reader decodes it by itself: algosdk cannot be loaded in part. */
+const AGENT = ABIType.from('(uint64,string,address,uint64,uint64)')
+const SCORE = ABIType.from('(uint64,uint64,uint64,uint64,uint64,uint64,uint64)')
+const ID = ABIType.from('uint64')
 
 /** Boxes by the hex of their names, which sorts as their bytes do. */
 type Boxes = Map<string, Buffer>
@@ -42,12 +40,10 @@ export function createRegistry(nowMs: () => number): SandboxRegistry & { readonl
     register({ domain, address }) {
       const agentId = BigInt(++lastId)
       const seconds = Math.floor(nowMs() / 1_000)
-      const agent: RegisteredAgent = { agentId, domain, address, registeredAt: seconds, updatedAt: seconds }
       const [byDomain, byAddress] = [domainBox(domain), addressBox(address)]
       if (!byDomain || !byAddress) throw new RangeError('an agent has a short domain and a valid address')
-      putBox(APPS.identityApp, agentBox(agentId), writeAgent(agent))
-      putBox(APPS.identityApp, byDomain, writeAgentId(agentId))
-      putBox(APPS.identityApp, byAddress, writeAgentId(agentId))
+      putBox(APPS.identityApp, agentBox(agentId), AGENT.encode([agentId, domain, address, seconds, seconds]))
+      for (const box of [byDomain, byAddress]) putBox(APPS.identityApp, box, ID.encode(agentId))
       return lastId
     },
     score(id, given) {
@@ -55,8 +51,12 @@ export function createRegistry(nowMs: () => number): SandboxRegistry & { readonl
       const seconds = Math.floor(nowMs() / 1_000)
       refuseUnknown(given, ['jobsPaid', 'volumeMicro', 'validated', 'disputed', 'firstAt', 'lastAt'])
       const none = { jobsPaid: 0n, volumeMicro: 0n, validated: 0n, disputed: 0n }
-      const score: Score = { ...none, firstAt: seconds, lastAt: seconds, ...given, agentId }
-      putBox(APPS.reputationApp, scoreBox(agentId), writeScore(score))
+      const { jobsPaid, volumeMicro, validated, disputed, firstAt, lastAt } = {
+        ...{ ...none, firstAt: seconds, lastAt: seconds },
+        ...given,
+      }
+      const values = [agentId, jobsPaid, volumeMicro, validated, disputed, firstAt, lastAt]
+      putBox(APPS.reputationApp, scoreBox(agentId), SCORE.encode(values))
     },
     routes: [
       get(/^\/v2\/applications\/(\d{1,15})$/, ({ parts }) => application(apps, Number(parts[0]), lastId)),

@@ -1,6 +1,6 @@
 /** Turns arguments that people type into values that the SDK takes. */
 import { readFileSync } from 'node:fs'
-import { type Command, CommanderError, InvalidArgumentError } from 'commander'
+import { CommanderError, InvalidArgumentError } from 'commander'
 import { METHODS } from '../src/domain/index.js'
 
 const STANDARD_INPUT = 0
@@ -76,12 +76,12 @@ export interface RequestFlags {
   readonly header?: Pairs
 }
 
-export function withRequestOptions(command: Command, body: string): Command {
-  return command
-    .option('--body <json>', `${body}: JSON, @file, or - for standard input`, jsonArgument)
-    .option('--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument)
-    .option('--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument)
-}
+export const requestFlags = (body: string) =>
+  [
+    ['--body <json>', `${body}: JSON, @file, or - for standard input`, jsonArgument],
+    ['--data <name=value>', 'adds to the query, for a GET; may be repeated', queryArgument],
+    ['--header <header>', "adds a header, such as 'X-Team: blue'; may be repeated", headerArgument],
+  ] as const
 
 export const WALLET_OPTION = [
   '--wallet <file>',

@@ -1,5 +1,4 @@
 /** What `svc audit` and `svc refunds` take: journals or the URLs of agents, a period, and whom to ask about their network. */
-import type { Command } from 'commander'
 import { type Books, openBooks } from '../src/audit/index.js'
 import {
   isPublicNetwork,
@@ -11,38 +10,32 @@ import {
 } from '../src/domain/index.js'
 import { momentArgument, urlArgument } from './arguments.js'
 import { auditPageOf } from './audit-page-of.js'
+import type { FlagsOf } from './command.js'
 import { networkArgument, networkOfFlags, type RemoteFlags, sandboxUrl } from './networks.js'
 
-export interface JournalFlags extends RemoteFlags {
-  readonly network?: Network
-  readonly from?: number
-  readonly to?: number
-  readonly json?: boolean
-}
+export const JOURNALS = [
+  [
+    '<journals...>',
+    'the files that serve({ journal }) writes, one of each replica, or the URL of an agent with serve({ audit })',
+  ],
+] as const
 
-export function withJournals(command: Command): Command {
-  return command
-    .argument(
-      '<journals...>',
-      'the files that serve({ journal }) writes, one of each replica, or the URL of an agent with serve({ audit })',
-    )
-    .option(
-      '--network <network>',
-      'the network that the journals name, where it is not a public one: a JSON file that defines it (default: SVC_NETWORK)',
-      networkArgument,
-    )
-    .option(
-      '--indexer <url>',
-      'an indexer (default: a public one; the sandbox with SVC_SANDBOX)',
-      urlArgument,
-    )
-    .option(
-      '--from <moment>',
-      'from this moment, such as 2026-01-31 (default: when the journal was begun)',
-      momentArgument,
-    )
-    .option('--to <moment>', 'up to this moment (default: a minute ago)', momentArgument)
-}
+export const JOURNAL_FLAGS = [
+  [
+    '--network <network>',
+    'the network that the journals name, where it is not a public one: a JSON file that defines it (default: SVC_NETWORK)',
+    networkArgument,
+  ],
+  ['--indexer <url>', 'an indexer (default: a public one; the sandbox with SVC_SANDBOX)', urlArgument],
+  [
+    '--from <moment>',
+    'from this moment, such as 2026-01-31 (default: when the journal was begun)',
+    momentArgument,
+  ],
+  ['--to <moment>', 'up to this moment (default: a minute ago)', momentArgument],
+] as const
+
+type JournalFlags = FlagsOf<typeof JOURNAL_FLAGS> & RemoteFlags
 
 /** Running agents remember the last calls, without payers. */
 export async function booksOf(sources: readonly string[], flags: JournalFlags): Promise<Books> {

@@ -73,6 +73,11 @@ export function watchOutput(): void {
   })
 }
 
+/** Whether a program reads it. */
+export interface Shown {
+  readonly json?: boolean
+}
+
 export function print(...lines: readonly string[]): void {
   writeResult(`${lines.join('\n')}\n`)
 }

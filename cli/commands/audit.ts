@@ -1,5 +1,4 @@
 /** `svc audit`: compares journals of calls with the chain and with the machine. */
-import { type Command, Option } from 'commander'
 import {
   DAY_COLUMNS,
   type Difference,
@@ -12,30 +11,26 @@ import {
 } from '../../src/audit/index.js'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
-import { booksOf, type JournalFlags, withJournals } from '../journals.js'
+import { command } from '../command.js'
+import { booksOf, JOURNAL_FLAGS, JOURNALS } from '../journals.js'
 import { columns, json, note, print, printable } from '../output.js'
 
-interface AuditFlags extends JournalFlags {
-  readonly csv?: boolean
-  readonly daily?: boolean
-}
-
-export function auditCommand(program: Command): void {
-  withJournals(
-    program.command('audit').description('hold journals of calls against the chain and against the machine'),
-  )
-    .option('--algod <url>', 'a node, asked where the indexer is behind (default: likewise)', urlArgument)
-    .option('--csv', 'print each payment as CSV, for accountants; all else goes to stderr')
-    .addOption(
-      new Option(
-        '--daily',
-        'print what each endpoint took in a day as CSV, instead of each payment',
-      ).conflicts('json'),
-    )
-    .option('--json', 'print the report as JSON')
-    .addHelpText(
-      'after',
-      `
+export const auditCommand = command({
+  name: 'audit',
+  says: 'hold journals of calls against the chain and against the machine',
+  takes: JOURNALS,
+  flags: [
+    ...JOURNAL_FLAGS,
+    ['--algod <url>', 'a node, asked where the indexer is behind (default: likewise)', urlArgument],
+    ['--csv', 'print each payment as CSV, for accountants; all else goes to stderr'],
+    [
+      '--daily',
+      'print what each endpoint took in a day as CSV, instead of each payment',
+      { conflicts: 'json' },
+    ],
+    ['--json', 'print the report as JSON'],
+  ],
+  help: `
 Days are UTC. The token of an audit page is read from SVC_AUDIT_TOKEN.
 Exit code 1 if anything differs, with what to do about it; also if the journal lost calls or has lines that cannot be read.
 
@@ -45,11 +40,7 @@ Examples:
   $ svc audit runs.jsonl --csv > january.csv
   $ svc audit runs.jsonl --daily > by-day.csv
   $ svc audit http://localhost:4021`,
-    )
-    .action(runAudit)
-}
-
-async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<void> {
+}).does(async (sources, flags) => {
   const books = await booksOf(sources, flags)
   const eachPayment = flags.csv && !flags.daily
   if (eachPayment) print(PAYMENT_COLUMNS)
@@ -78,7 +69,7 @@ async function runAudit(sources: readonly string[], flags: AuditFlags): Promise<
     throw new SvcError([found, ...holes].join(', '), 'differences_found')
   }
   if (holes.length > 0) throw new SvcError(holes.join(', '), 'journal_incomplete')
-}
+})
 
 function moment(ms: number): string {
   return new Date(ms).toISOString()

@@ -1,44 +1,32 @@
 /** `svc balance`: lists the balances that were bought from this machine, and buys one. `svc call --balance` and `svc mcp` take from them. */
-import type { Command } from 'commander'
 import { endLines, failedAfter } from '../../src/app/client/index.js'
-import type { AgentBalance, Network } from '../../src/client.js'
+import type { AgentBalance } from '../../src/client.js'
 import { urlArgument, WALLET_OPTION } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
+import { command } from '../command.js'
 import { NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
 import { columns, json, note, print, printable } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 import { walletWords } from '../wallet-words.js'
 
-interface BalanceFlags {
-  readonly buy?: string
-  readonly wallet?: string
-  readonly network?: Network
-  readonly json?: boolean
-}
-
-export function balanceCommand(program: Command): void {
-  program
-    .command('balance')
-    .description('list the balances that you bought at agents, and buy one')
-    .argument('[agent]', "the agent's base URL (default: all)", urlArgument)
-    .option('--buy <usd>', 'buy a balance of this amount there, such as 5')
-    .option(...NETWORK_OPTION)
-    .option(...WALLET_OPTION)
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      `
+export const balanceCommand = command({
+  name: 'balance',
+  says: 'list the balances that you bought at agents, and buy one',
+  takes: [['[agent]', "the agent's base URL (default: all)", urlArgument]],
+  flags: [
+    ['--buy <usd>', 'buy a balance of this amount there, such as 5'],
+    NETWORK_OPTION,
+    WALLET_OPTION,
+    ['--json', 'print one JSON object'],
+  ],
+  help: `
 Calls then take from it what they cost: svc call --balance, and svc mcp. The keys are in the file ~/.svc/balances.json (SVC_BALANCES names
 another), which only you can read. A purchase whose answer was lost is finished by the same command.
 
 Examples:
   $ svc balance https://agent.example --buy 5 --wallet wallet.txt
   $ svc balance`,
-    )
-    .action(balance)
-}
-
-async function balance(agent: string | undefined, flags: BalanceFlags, command: Command): Promise<void> {
+}).does(async (agent, flags, command) => {
   const { network = networkFromEnvironment(), buy } = flags
   if (buy !== undefined && agent === undefined) command.error('error: --buy needs the agent')
   const mnemonic = buy === undefined ? undefined : await walletWords(flags.wallet)
@@ -67,7 +55,7 @@ async function balance(agent: string | undefined, flags: BalanceFlags, command: 
     note(...endLines({ payments, windows: [] }).map(printable))
     throw failedAfter(error, { payments, windows: [] })
   }
-}
+})
 
 function shown({ agent, usd, expiresAt }: AgentBalance): string[] {
   return columns([

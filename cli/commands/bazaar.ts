@@ -1,54 +1,41 @@
 /** `svc bazaar`: the offers of other sellers. Their texts are from strangers: the command shows them, and never acts on them. */
-import type { Command } from 'commander'
 import type { BazaarAnswer, BazaarResource, WholeBazaarAnswer } from '../../src/client.js'
 import { mentions, networkOf, priceOf, primitiveText, SvcError } from '../../src/domain/index.js'
 import { urlArgument, wholeArgument } from '../arguments.js'
+import { command } from '../command.js'
 import { EXIT } from '../exit.js'
 import { facilitatorOf, ownNetworkIfAny } from '../networks.js'
 import { json, note, print, printable } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
-interface BazaarFlags {
-  readonly search?: string
-  readonly limit: number
-  readonly all?: boolean
-  readonly facilitator?: string
-  readonly json?: boolean
-}
-
 const PAGE_ENTRIES_MAX = 100
 
-export function bazaarCommand(program: Command): void {
-  program
-    .command('bazaar')
-    .description('list what others sell, from a facilitator’s index; free, no wallet')
-    .option('--search <term>', 'only what has the term in its URL, name, description or tags')
-    .option(
+export const bazaarCommand = command({
+  name: 'bazaar',
+  says: 'list what others sell, from a facilitator’s index; free, no wallet',
+  flags: [
+    ['--search <term>', 'only what has the term in its URL, name, description or tags'],
+    [
       '--limit <count>',
       `how many entries to read, 1 to ${PAGE_ENTRIES_MAX}`,
       wholeArgument(1, 100),
       PAGE_ENTRIES_MAX,
-    )
-    .option('--all', 'read every page of the index, of --limit entries each')
-    .option(
+    ],
+    ['--all', 'read every page of the index, of --limit entries each'],
+    [
       '--facilitator <url>',
       'whose index (default: the one that serve uses on the network of SVC_NETWORK)',
       urlArgument,
-    )
-    .option('--json', 'print the entries as JSON')
-    .addHelpText(
-      'after',
-      `
+    ],
+    ['--json', 'print the entries as JSON'],
+  ],
+  help: `
 One page is read, and searched here: what is not found may be on another page. With --all, the exit code is 1 where the
 index could not be read to its end.
 
 Example:
   $ svc bazaar --all --search weather`,
-    )
-    .action(bazaar)
-}
-
-async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarFlags): Promise<void> {
+}).does(async ({ search, limit, all, facilitator, json: asJson }) => {
   const { listBazaar, listWholeBazaar } = await import('../../src/client.js')
   const options = { limit, facilitatorUrl: facilitator ?? ownFacilitator() }
   const reading = all ? listWholeBazaar(options) : listBazaar(options)
@@ -61,7 +48,7 @@ async function bazaar({ search, limit, all, facilitator, json: asJson }: BazaarF
   if (!('complete' in answer) || answer.complete) return
   note(`The index was not read to its end: ${printable(answer.stopped)}.`)
   process.exitCode = EXIT.failed
-}
+})
 
 /** A definition names the facilitator of its network, whose index it is. `undefined`: the network cannot be read. */
 function ownFacilitator(): string | undefined {

@@ -1,5 +1,4 @@
 /** `svc call`. The keys of wallet and window come from files and the environment: shell histories would keep a flag. */
-import type { Command } from 'commander'
 import {
   endLines,
   failedAfter,
@@ -7,19 +6,19 @@ import {
   type PaymentEnd,
   type ShownWindow,
 } from '../../src/app/client/index.js'
-import type { CallResult, Network, StreamResult } from '../../src/client.js'
+import type { CallResult, StreamResult } from '../../src/client.js'
 import { isRecord, quotedNetworks, SvcError, shellWord } from '../../src/domain/index.js'
 import {
   methodArgument,
-  type RequestFlags,
+  requestFlags,
   required,
   secondsArgument,
   sentAs,
   WALLET_OPTION,
   withQuery,
-  withRequestOptions,
 } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
+import { command } from '../command.js'
 import { NETWORK_OPTION, networkFromEnvironment, ownNetworkIfAny } from '../networks.js'
 import { balanceRows, columns, note, printable, written } from '../output.js'
 import { printAnswer, printAnswerAsJson } from '../print-answer.js'
@@ -28,45 +27,29 @@ import { whileWaiting } from '../spinner.js'
 import { systemError } from '../system-error.js'
 import { taken, walletWords } from '../wallet-words.js'
 
-interface CallFlags extends RequestFlags {
-  readonly maxPrice?: string
-  readonly wallet?: string
-  readonly network?: Network
-  readonly method?: string
-  readonly idempotencyKey?: string
-  readonly timeout?: number
-  readonly stream?: boolean
-  readonly balance?: boolean
-  readonly json?: boolean
-}
-
-export function callCommand(program: Command): void {
-  const command = program
-    .command('call')
-    .description('call an endpoint and pay for it, from your wallet')
-    .argument('<url>', 'the endpoint')
-    .option(
+export const callCommand = command({
+  name: 'call',
+  says: 'call an endpoint and pay for it, from your wallet',
+  takes: [['<url>', 'the endpoint']],
+  flags: [
+    [
       '--max-price <usd>',
       'pay at most this much, such as 0.05, also from a balance (required without SVC_SUBSCRIPTION_KEY)',
-    )
-  withRequestOptions(command, 'the body')
-    .option(...NETWORK_OPTION)
-    .option(...WALLET_OPTION)
-    .option('--method <method>', 'GET, POST, PUT, PATCH or DELETE', methodArgument)
-    .option(
-      '--idempotency-key <key>',
-      'lets a repeated call get the same answer, where the seller supports it',
-    )
-    .option('--balance', 'pay from a balance that svc balance bought, and in no other way')
-    .option('--timeout <seconds>', 'end the call after this time, and say what was charged', secondsArgument)
-    .option('--stream', 'print the answer as it comes: an event a line, anything else as it is')
-    .option(
+    ],
+    ...requestFlags('the body'),
+    NETWORK_OPTION,
+    WALLET_OPTION,
+    ['--method <method>', 'GET, POST, PUT, PATCH or DELETE', methodArgument],
+    ['--idempotency-key <key>', 'lets a repeated call get the same answer, where the seller supports it'],
+    ['--balance', 'pay from a balance that svc balance bought, and in no other way'],
+    ['--timeout <seconds>', 'end the call after this time, and say what was charged', secondsArgument],
+    ['--stream', 'print the answer as it comes: an event a line, anything else as it is'],
+    [
       '--json',
       'print data, payment and status as one JSON object; with --stream, one for each event, and one at the end',
-    )
-    .addHelpText(
-      'after',
-      `
+    ],
+  ],
+  help: `
 The answer goes to stdout as it came, price and receipt to stderr. A terminal shows no control characters of an answer, and
 bytes go to a new file instead. A stream is paid before its first byte. Ctrl-C, SIGTERM, SIGHUP and --timeout end the call.
 A call that fails after its payment was sent says which payment that was, and how to get the answer.
@@ -77,11 +60,7 @@ SVC_SUBSCRIPTION_KEY, svc call sends the key, needs no wallet, and pays nothing.
 Examples:
   $ svc call https://agent.example/summarize --body '{"text":"Hello."}' --max-price 0.05 --wallet wallet.txt
   $ svc call https://agent.example/tell --body '{"about":"whales"}' --max-price 0.05 --stream`,
-    )
-    .action(call)
-}
-
-async function call(url: string, flags: CallFlags): Promise<void> {
+}).does(async (url, flags) => {
   const { network = networkFromEnvironment(), method, idempotencyKey, timeout } = flags
   const target = withQuery(url, flags.data)
   const key = taken('SVC_SUBSCRIPTION_KEY')
@@ -121,7 +100,7 @@ async function call(url: string, flags: CallFlags): Promise<void> {
     clearTimeout(limit)
     for (const signal of ENDS) process.off(signal, interrupt)
   }
-}
+})
 
 /** The receipt goes first, and the answer is printed also where the receipt cannot be. */
 async function printResult(

@@ -1,8 +1,8 @@
 /** `svc dev`: runs an agent during development. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { type Command, Option } from 'commander'
 import { portArgument } from '../arguments.js'
+import { command } from '../command.js'
 import type { Report } from '../dev/announce.js'
 import { interruption, runDevLoop } from '../dev/dev-loop.js'
 import type { LocalNetwork } from '../dev/local-network.js'
@@ -10,37 +10,23 @@ import { callTold, failureTeller, logTold, offerTold } from '../dev/messages.js'
 import { programAt } from '../dev/program.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
 import { ownNetworkIfAny } from '../networks.js'
-import { json, note, print, printable } from '../output.js'
+import { json, note, print, printable, type Shown } from '../output.js'
 import { packageFacts } from '../package.js'
 
-interface DevFlags {
-  readonly sandbox?: boolean
-  readonly localnet?: boolean
-  readonly port?: number
-  readonly watch: boolean
-  readonly json?: boolean
-}
-
-export function devCommand(program: Command): void {
-  program
-    .command('dev')
-    .description('run an agent, TypeScript as it stands (Node 22.6 or newer), anew at each change')
-    .argument(
-      '[entry]',
-      'the program (default: src/index, index or agent, .ts or .js; else "main" of package.json)',
-    )
-    .option('--sandbox', 'start a sandbox beside it, and print a first paid call')
-    .addOption(
-      new Option('--localnet', 'the same on AlgoKit LocalNet, as svc localnet readies it').conflicts(
-        'sandbox',
-      ),
-    )
-    .option('--port <port>', 'sets PORT for the agent', portArgument)
-    .option('--no-watch', 'run it once')
-    .option('--json', 'print a line of JSON whenever it is ready; what the agent prints stays as it is')
-    .addHelpText(
-      'after',
-      `
+export const devCommand = command({
+  name: 'dev',
+  says: 'run an agent, TypeScript as it stands (Node 22.6 or newer), anew at each change',
+  takes: [
+    ['[entry]', 'the program (default: src/index, index or agent, .ts or .js; else "main" of package.json)'],
+  ],
+  flags: [
+    ['--sandbox', 'start a sandbox beside it, and print a first paid call'],
+    ['--localnet', 'the same on AlgoKit LocalNet, as svc localnet readies it', { conflicts: 'sandbox' }],
+    ['--port <port>', 'sets PORT for the agent', portArgument],
+    ['--no-watch', 'run it once'],
+    ['--json', 'print a line of JSON whenever it is ready; what the agent prints stays as it is'],
+  ],
+  help: `
 A change of the entry, or of a file that it imports, starts it anew, with the windows, balances and answers that it had in memory; a
 change of an installed package does not. A folder without @svc/sdk gets that of this command. With --sandbox the agent gets SVC_SANDBOX and SVC_NETWORK=testnet, and SVC_PAY_TO
 where it is not set. With --localnet it gets SVC_NETWORK=localnet.json, a file that is written here, and SVC_PAY_TO where it
@@ -49,11 +35,7 @@ is not set or cannot be paid there.
 Examples:
   $ svc dev
   $ svc dev agents/oracle.ts --sandbox --port 4030`,
-    )
-    .action(dev)
-}
-
-async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
+}).does(async (named, flags) => {
   const entry = programAt(named)
   const stop = interruption()
   const local = await localNetworkOf(flags)
@@ -62,7 +44,7 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
   const sources = new Set([entry.path])
   let changes: SourceChanges | undefined
   try {
-    const env = environment(flags, local)
+    const env = environment(flags.port, local)
     if (flags.watch) changes = await sourceChanges(entry.path)
     note(`svc dev: ${printable(entry.shown)}${changes ? ', anew at each change of what it imports' : ''}`)
     process.exitCode = await runDevLoop({
@@ -85,15 +67,21 @@ async function dev(named: string | undefined, flags: DevFlags): Promise<void> {
     changes?.close()
     await local?.close()
   }
-}
+})
 
-async function localNetworkOf({ sandbox, localnet }: DevFlags): Promise<LocalNetwork | undefined> {
+async function localNetworkOf({
+  sandbox,
+  localnet,
+}: {
+  sandbox?: boolean
+  localnet?: boolean
+}): Promise<LocalNetwork | undefined> {
   if (!localnet && !sandbox) return undefined
   const networks = await import('../dev/local-network.js')
   return localnet ? networks.startLocalnetNetwork() : networks.startSandboxNetwork()
 }
 
-function environment({ port }: DevFlags, local: LocalNetwork | undefined): NodeJS.ProcessEnv {
+function environment(port: number | undefined, local: LocalNetwork | undefined): NodeJS.ProcessEnv {
   return {
     SVC_AUDIT: '1',
     SVC_DEV: '1',
@@ -135,7 +123,7 @@ function pathsIn(sources: ReadonlySet<string>): string[] {
 
 function offerTeller(
   local: LocalNetwork | undefined,
-  { json: asJson }: DevFlags,
+  { json: asJson }: Shown,
   sources: ReadonlySet<string>,
 ): (port: number) => void {
   let last = ''

@@ -1,49 +1,34 @@
 /** `svc doctor`: one line for each condition that must hold before a caller can find and pay, and how to fix it if it does not. */
-import type { Command } from 'commander'
 import type { Finding } from '../../src/checks/index.js'
-import { type Network, SvcError } from '../../src/domain/index.js'
+import { SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
+import { command } from '../command.js'
 import { EXIT } from '../exit.js'
 import { ALGOD_OPTION, facilitatorOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { json, print, printable, styled } from '../output.js'
+import { json, print, printable, type Shown, styled } from '../output.js'
 import { isAtLeast, packageFacts, TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
 import { whileWaiting } from '../spinner.js'
 
-interface DoctorFlags {
-  readonly network?: Network
-  readonly payTo?: string
-  readonly facilitator?: string
-  readonly sponsor?: string
-  readonly algod?: string
-  readonly bazaar?: string
-  readonly json?: boolean
-}
-
-export function doctorCommand(program: Command): void {
-  program
-    .command('doctor')
-    .description('check that an agent can be paid from here; exit code 1 if anything is wrong')
-    .option(...NETWORK_OPTION)
-    .option('--pay-to <address>', 'who is paid (default: SVC_PAY_TO)')
-    .option('--facilitator <url>', 'who verifies and settles (default: the one that serve uses)', urlArgument)
-    .option(
+export const doctorCommand = command({
+  name: 'doctor',
+  says: 'check that an agent can be paid from here; exit code 1 if anything is wrong',
+  flags: [
+    NETWORK_OPTION,
+    ['--pay-to <address>', 'who is paid (default: SVC_PAY_TO)'],
+    ['--facilitator <url>', 'who verifies and settles (default: the one that serve uses)', urlArgument],
+    [
       '--sponsor <address>',
       "the account that pays the fees, where the facilitator is in the agent's own process",
-    )
-    .option(...ALGOD_OPTION)
-    .option(
+    ],
+    ALGOD_OPTION,
+    [
       '--bazaar <url>',
       'examine the agent at this address from outside, as an index does; --facilitator names the index',
-    )
-    .option('--json', 'print the findings as JSON')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ SVC_PAY_TO=<address> svc doctor --network testnet\n  $ svc doctor --bazaar https://agent.example',
-    )
-    .action(doctor)
-}
-
-async function doctor(flags: DoctorFlags): Promise<void> {
+    ],
+    ['--json', 'print the findings as JSON'],
+  ],
+  help: '\nExamples:\n  $ SVC_PAY_TO=<address> svc doctor --network testnet\n  $ svc doctor --bazaar https://agent.example',
+}).does(async flags => {
   if (flags.sponsor !== undefined && flags.facilitator !== undefined)
     throw new SvcError(
       '--sponsor and --facilitator are two ways to settle: give one of them',
@@ -69,7 +54,7 @@ async function doctor(flags: DoctorFlags): Promise<void> {
   })
   const findings = await whileWaiting(`checking ${network.name}`, examining)
   report({ network: network.key }, [nodeVersion(), ...findings], flags)
-}
+})
 
 function nodeVersion(): Finding {
   const wanted = packageFacts().engines.node.replace('>=', '')
@@ -85,7 +70,7 @@ function nodeVersion(): Finding {
   return { check, status: 'ok', message: `${version}; ${dev}` }
 }
 
-function report(what: object, findings: readonly Finding[], { json: asJson }: DoctorFlags): void {
+function report(what: object, findings: readonly Finding[], { json: asJson }: Shown): void {
   const ok = findings.every(({ status }) => status === 'ok')
   if (asJson) print(json({ ok, ...what, findings }, 'indented'))
   else print(...told(findings))

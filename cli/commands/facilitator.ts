@@ -1,69 +1,49 @@
 /** `svc facilitator`: settles payments over your own node and pays their fees, for servers that reach it by HTTP. */
-import type { Command } from 'commander'
-import { type Network, SvcError } from '../../src/domain/index.js'
+import { SvcError } from '../../src/domain/index.js'
 import { serveFacilitator } from '../../src/facilitator/serve-facilitator.js'
 import { createFacilitator } from '../../src/facilitator.js'
 import { portArgument, required, urlArgument, wholeArgument } from '../arguments.js'
+import { command } from '../command.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOfFlags } from '../networks.js'
 import { columns, json, print, STDERR_LOGGER } from '../output.js'
 import { taken, wordsInFile } from '../wallet-words.js'
 
-interface FacilitatorFlags {
-  readonly network?: Network
-  readonly algod?: string
-  readonly payTo?: readonly string[]
-  readonly sponsorFile?: string
-  readonly port: number
-  readonly host: string
-  readonly amountMin?: string
-  readonly feePerPaymentMax?: number
-  readonly feePerDayMax?: number
-  readonly perMinute?: number
-  readonly trustProxy?: number
-  readonly json?: boolean
-}
-
 const PORT = 4022
 const anyWhole = wholeArgument(0, 1e15, 'It is a whole number.')
 
-export function facilitatorCommand(program: Command): void {
-  program
-    .command('facilitator')
-    .description('settle payments over your own node, and pay their fees')
-    .option(...NETWORK_OPTION)
-    .option(
+export const facilitatorCommand = command({
+  name: 'facilitator',
+  says: 'settle payments over your own node, and pay their fees',
+  flags: [
+    NETWORK_OPTION,
+    [
       '--algod <url>',
       'your Algorand node (default: SVC_SANDBOX, or the network file’s); its token is SVC_ALGOD_TOKEN',
       urlArgument,
-    )
-    .option('--pay-to <address...>', "addresses whose payments it settles, or 'anyone' (required)")
-    .option('--sponsor-file <file>', 'a file with the 25 words of the sponsor that only its owner can read')
-    .option('--port <port>', 'port; 0 takes any', portArgument, PORT)
-    .option('--host <host>', 'address to listen on; 0.0.0.0 is every interface', '127.0.0.1')
-    .option('--amount-min <usd>', 'smallest payment that it settles, such as 0.001 (default: 0.000001)')
-    .option('--fee-per-payment-max <microalgos>', 'most that one payment may cost (default: 10000)', anyWhole)
-    .option('--fee-per-day-max <microalgos>', 'most that a day may cost (default: 1000000)', anyWhole)
-    .option(
+    ],
+    ['--pay-to <address...>', "addresses whose payments it settles, or 'anyone' (required)"],
+    ['--sponsor-file <file>', 'a file with the 25 words of the sponsor that only its owner can read'],
+    ['--port <port>', 'port; 0 takes any', portArgument, PORT],
+    ['--host <host>', 'address to listen on; 0.0.0.0 is every interface', { default: '127.0.0.1' }],
+    ['--amount-min <usd>', 'smallest payment that it settles, such as 0.001 (default: 0.000001)'],
+    ['--fee-per-payment-max <microalgos>', 'most that one payment may cost (default: 10000)', anyWhole],
+    ['--fee-per-day-max <microalgos>', 'most that a day may cost (default: 1000000)', anyWhole],
+    [
       '--per-minute <count>',
       'most verifications of one address, and ten times as many settlements (default: 600)',
       anyWhole,
-    )
-    .option('--trust-proxy <count>', 'how many proxies in front report the caller (default: 0)', anyWhole)
-    .option('--json', 'print one line of JSON')
-    .addHelpText(
-      'after',
-      `
+    ],
+    ['--trust-proxy <count>', 'how many proxies in front report the caller (default: 0)', anyWhole],
+    ['--json', 'print one line of JSON'],
+  ],
+  help: `
 The sponsor's 25 words are read from SVC_SPONSOR_MNEMONIC or from --sponsor-file. They are never an argument.
 Servers that send the token in SVC_FACILITATOR_TOKEN are not limited by --per-minute.
 
 Example:
   $ svc facilitator --network testnet --algod http://127.0.0.1:4001 --pay-to ADDRESS --sponsor-file sponsor.txt`,
-    )
-    .action(runFacilitator)
-}
-
-async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
+}).does(async flags => {
   const { perMinute, trustProxy } = flags
   const network = networkOfFlags(flags)
   const payTo = required(flags.payTo, '--pay-to')
@@ -99,7 +79,7 @@ async function runFacilitator(flags: FacilitatorFlags): Promise<void> {
     )
   await stopped
   await served.close()
-}
+})
 
 export async function readSponsor(path: string | undefined): Promise<string> {
   const words = taken('SVC_SPONSOR_MNEMONIC')

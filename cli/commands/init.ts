@@ -1,20 +1,19 @@
 /** `svc init`: makes a new agent from a template. The agent runs, has tests and can be paid before any line is changed. */
-import { type Command, Option } from 'commander'
 import { shellWord } from '../../src/domain/index.js'
+import { command } from '../command.js'
 import { json, print, printable } from '../output.js'
 import { TYPESCRIPT_SINCE } from '../package.js'
-import { projectFrom, TEMPLATES, type Template } from '../project.js'
+import { projectFrom, TEMPLATES } from '../project.js'
 
-export function initCommand(program: Command): void {
-  program
-    .command('init')
-    .description('start an agent from a template')
-    .argument('<dir>', 'where; the agent is named after it')
-    .addOption(new Option('--template <template>', 'what to start from').choices(TEMPLATES).default('basic'))
-    .option('--json', 'print what was made as JSON')
-    .addHelpText(
-      'after',
-      `
+export const initCommand = command({
+  name: 'init',
+  says: 'start an agent from a template',
+  takes: [['<dir>', 'where; the agent is named after it']],
+  flags: [
+    ['--template <template>', 'what to start from', { choices: TEMPLATES, default: 'basic' }],
+    ['--json', 'print what was made as JSON'],
+  ],
+  help: `
 Templates:
   basic   one endpoint that echoes
   llm     completions, priced by the tokens that are asked for
@@ -22,11 +21,7 @@ Templates:
 
 Example:
   $ svc init my-agent --template llm`,
-    )
-    .action(init)
-}
-
-async function init(folder: string, flags: { template: Template; json?: boolean }): Promise<void> {
+}).does(async (folder, flags) => {
   const made = await projectFrom(flags.template, folder)
   if (flags.json) return print(json(made, 'indented'))
   print(
@@ -39,7 +34,7 @@ async function init(folder: string, flags: { template: Template; json?: boolean 
     'That runs it on a sandbox, with play money. README.md there tells how to sell for real.',
     ...(made.runsTypeScript ? [] : ['', builtFirst()]),
   )
-}
+})
 
 function builtFirst(): string {
   return (

@@ -1,45 +1,35 @@
 /** `svc listen`: prints each call of a running agent as it ends. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Command } from 'commander'
 import { eventsIn } from '../../src/app/client/index.js'
 import { isRecord, SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
 import { type AgentStream, auditPageOf } from '../audit-page-of.js'
+import { command } from '../command.js'
 import { moneyTold } from '../dev/messages.js'
 import { signalled } from '../exit.js'
 import { json, note, print, printable, styled } from '../output.js'
-
-interface ListenFlags {
-  readonly remembered?: boolean
-  readonly json?: boolean
-}
 
 const AGENT = `http://127.0.0.1:${process.env.PORT || 4021}`
 const AGAIN_MS = 1_000
 /** As many as an agent remembers, and sends again after a pause. */
 const KNOWN_MAX = 20_000
 
-export function listenCommand(program: Command): void {
-  program
-    .command('listen')
-    .description('print each call of a running agent as it ends: outcome, charge, time, payment')
-    .argument('[agent]', 'its base URL', urlArgument, AGENT)
-    .option('--remembered', 'print first the calls that the agent remembers')
-    .option('--json', 'print a line of JSON for each call')
-    .addHelpText(
-      'after',
-      `
+export const listenCommand = command({
+  name: 'listen',
+  says: 'print each call of a running agent as it ends: outcome, charge, time, payment',
+  takes: [['[agent]', 'its base URL', urlArgument, AGENT]],
+  flags: [
+    ['--remembered', 'print first the calls that the agent remembers'],
+    ['--json', 'print a line of JSON for each call'],
+  ],
+  help: `
 The agent is served with { audit: true } and asked from its own machine, or with { audit: { token } }; svc dev does the first. The
 token is read from SVC_AUDIT_TOKEN. When the agent stops, this waits until it is there again. Ctrl-C ends it.
 
 Examples:
   $ svc listen
   $ svc listen https://agent.example --json | jq 'select(.charged == "maybe")'`,
-    )
-    .action(listen)
-}
-
-async function listen(agentUrl: string, { remembered, json: asJson }: ListenFlags): Promise<void> {
+}).does(async (agentUrl, { remembered, json: asJson }) => {
   const stop = new AbortController()
   void signalled().then(() => stop.abort())
   let stream: AgentStream | undefined = await auditPageOf(agentUrl, 'events', stop.signal)
@@ -62,7 +52,7 @@ async function listen(agentUrl: string, { remembered, json: asJson }: ListenFlag
     }
     stream = await again(agentUrl, stop.signal)
   }
-}
+})
 
 async function again(agentUrl: string, signal: AbortSignal): Promise<AgentStream | undefined> {
   try {

@@ -1,40 +1,29 @@
 /** `svc localnet`: readies AlgoKit LocalNet, or another private node, to sell and to pay on, and settles there until it stops. */
-import type { Command } from 'commander'
 import { shellWord } from '../../src/domain/index.js'
-import type { Localnet, LocalnetFlags } from '../../src/localnet/index.js'
+import type { Localnet } from '../../src/localnet/index.js'
 import { portArgument } from '../arguments.js'
+import { command } from '../command.js'
 import { signalled } from '../exit.js'
 import { columns, json, print, printable, STDERR_LOGGER } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
-interface Flags extends LocalnetFlags {
-  readonly port?: number
-  readonly out: string
-  readonly json?: boolean
-}
-
 export const LOCALNET_FILE = 'localnet.json'
 
-export function localnetCommand(program: Command): void {
-  program
-    .command('localnet')
-    .description('ready AlgoKit LocalNet: USDC, funded accounts, and a facilitator on it')
-    .option('--algod <url>', 'its node (default: http://localhost:4001)')
-    .option('--algod-token <token>', "the node's API token (default: LocalNet's, 64 times a)")
-    .option('--kmd <url>', 'its kmd, whose wallet has the ALGO (default: http://localhost:4002)')
-    .option('--kmd-token <token>', "kmd's API token (default: LocalNet's)")
-    .option('--indexer <url>', 'its indexer, if it answers (default: http://localhost:8980)')
-    .option('--public-address', 'the node has a public address, and its network is private all the same')
-    .option(
-      '--port <port>',
-      'port of the facilitator (default: 4403, or any where it is taken)',
-      portArgument,
-    )
-    .option('--out <file>', 'the definition of the network is written to this file', LOCALNET_FILE)
-    .option('--json', 'print one line of JSON')
-    .addHelpText(
-      'after',
-      `
+export const localnetCommand = command({
+  name: 'localnet',
+  says: 'ready AlgoKit LocalNet: USDC, funded accounts, and a facilitator on it',
+  flags: [
+    ['--algod <url>', 'its node (default: http://localhost:4001)'],
+    ['--algod-token <token>', "the node's API token (default: LocalNet's, 64 times a)"],
+    ['--kmd <url>', 'its kmd, whose wallet has the ALGO (default: http://localhost:4002)'],
+    ['--kmd-token <token>', "kmd's API token (default: LocalNet's)"],
+    ['--indexer <url>', 'its indexer, if it answers (default: http://localhost:8980)'],
+    ['--public-address', 'the node has a public address, and its network is private all the same'],
+    ['--port <port>', 'port of the facilitator (default: 4403, or any where it is taken)', portArgument],
+    ['--out <file>', 'the definition of the network is written to this file', { default: LOCALNET_FILE }],
+    ['--json', 'print one line of JSON'],
+  ],
+  help: `
 It takes the ALGO from kmd's unencrypted-default-wallet. For a node without kmd, SVC_LOCALNET_MNEMONIC has the 25 words of an
 account with ALGO; they are never an argument. The accounts follow from the key that pays, so each start has the same ones.
 
@@ -44,11 +33,7 @@ the flags, for svc dev --localnet too.
 Example:
   $ algokit localnet start
   $ svc localnet`,
-    )
-    .action(runLocalnet)
-}
-
-async function runLocalnet({ port, out, json: asJson, ...flags }: Flags): Promise<void> {
+}).does(async ({ port, out, json: asJson, ...flags }) => {
   const stopped = signalled()
   const { localnetSettings, startLocalnet } = await import('../../src/localnet/index.js')
   const starting = startLocalnet({ settings: localnetSettings(flags), port, out, logger: STDERR_LOGGER })
@@ -57,7 +42,7 @@ async function runLocalnet({ port, out, json: asJson, ...flags }: Flags): Promis
   else print(...described(localnet))
   await stopped
   await localnet.close()
-}
+})
 
 function told({ definition, file, buyer, seller, sponsor }: Localnet): string {
   const { algodUrl, facilitatorUrl } = definition

@@ -1,6 +1,5 @@
 /** `svc machines`: prints the drawings that run, every path through them, and the proof of their properties. */
 import { readFile } from 'node:fs/promises'
-import { type Command, Option } from 'commander'
 import {
   allPathsOf,
   type Drawn,
@@ -12,50 +11,37 @@ import {
   stately,
 } from '../../src/audit/index.js'
 import { SvcError } from '../../src/domain/index.js'
-import { columns, json, print, writeResult } from '../output.js'
+import { command } from '../command.js'
+import { columns, json, print, type Shown, writeResult } from '../output.js'
 
 type Format = 'mermaid' | 'svg' | 'json'
 
-interface MachinesFlags {
-  readonly format?: Format
-  readonly paths?: boolean
-  readonly prove?: boolean
-  readonly json?: boolean
-}
-
 const NAMES = MACHINES.map(({ table }) => table.id).join(', ')
 
-export function machinesCommand(program: Command): void {
-  program
-    .command('machines')
-    .description(
-      'print the machines that every paid call runs on, their paths, and the proof of their properties',
-    )
-    .argument('[name]', `one of ${NAMES} (default: all)`)
-    .addOption(new Option('--format <format>', 'how to draw').choices(['mermaid', 'svg', 'json']))
-    .option('--paths', 'list every path from the first state to a final one, and what it means to the caller')
-    .option('--prove', 'check the properties on every path and every state; exit code 1 if one does not hold')
-    .option('--json', 'print paths and proofs as JSON')
-    .addHelpText(
-      'after',
-      `
+export const machinesCommand = command({
+  name: 'machines',
+  says: 'print the machines that every paid call runs on, their paths, and the proof of their properties',
+  takes: [['[name]', `one of ${NAMES} (default: all)`]],
+  flags: [
+    ['--format <format>', 'how to draw', { choices: ['mermaid', 'svg', 'json'] }],
+    ['--paths', 'list every path from the first state to a final one, and what it means to the caller'],
+    ['--prove', 'check the properties on every path and every state; exit code 1 if one does not hold'],
+    ['--json', 'print paths and proofs as JSON'],
+  ],
+  help: `
 --format json is an xstate machine: stately.ai/editor opens it.
 
 Examples:
   $ svc machines charge --prove
   $ svc machines charge --paths
   $ svc machines charge --format svg > charge.svg`,
-    )
-    .action(machines)
-}
-
-async function machines(name: string | undefined, flags: MachinesFlags): Promise<void> {
+}).does(async (name, flags) => {
   const chosen = name === undefined ? MACHINES : [named(name)]
   if (flags.paths) return printPaths(name === undefined ? [named('charge')] : chosen, flags)
   if (flags.prove) return printProofs(chosen, flags)
   if (flags.format === undefined && name === undefined) return printList(flags)
   for (const drawn of chosen) writeResult(await drawingOf(drawn, flags.format ?? 'mermaid'))
-}
+})
 
 function named(name: string): Drawn {
   const drawn = MACHINES.find(({ table }) => table.id === name)
@@ -72,7 +58,7 @@ async function drawingOf({ machine, table }: Drawn, format: Format): Promise<str
 const published = (file: string) =>
   readFile(new URL(`../../../docs/machines/${file}`, import.meta.url), 'utf8')
 
-function printList(flags: MachinesFlags): void {
+function printList(flags: Shown): void {
   const list = MACHINES.map(({ table }) => {
     const rows = Object.values(table.rows)
     const moves = rows.flatMap(({ on }) => Object.keys(on)).length
@@ -85,7 +71,7 @@ function printList(flags: MachinesFlags): void {
     )
 }
 
-function printPaths(chosen: readonly Drawn[], flags: MachinesFlags): void {
+function printPaths(chosen: readonly Drawn[], flags: Shown): void {
   for (const { table } of chosen) {
     const ways = allWays(table).map(way => ({ ...told(way, table), path: way.steps }))
     if (flags.json) print(json(ways, 'indented'))
@@ -111,7 +97,7 @@ function told({ final }: MachinePath, { rows }: Drawn['table']) {
 }
 
 /** Three calls take minutes to explore: what the explorer last found of the moves of charges is read, and not found anew. */
-async function printProofs(chosen: readonly Drawn[], flags: MachinesFlags): Promise<void> {
+async function printProofs(chosen: readonly Drawn[], flags: Shown): Promise<void> {
   const proofs = chosen.flatMap(drawn =>
     [...drawn.prove()].map(proof => ({ machine: drawn.table.id, ...proof })),
   )

@@ -1,20 +1,16 @@
 /** `svc manifest`: prints an agent's manifest. */
-import type { Command } from 'commander'
 import type { ManifestEndpoint } from '../../src/client.js'
 import { primitiveText, windowShown } from '../../src/domain/index.js'
+import { command } from '../command.js'
 import { columns, json, print, printable } from '../output.js'
 
-export function manifestCommand(program: Command): void {
-  program
-    .command('manifest')
-    .description("print an agent's manifest: its endpoints and their prices")
-    .argument('<url>', "the agent's base URL")
-    .option('--json', 'print the manifest as JSON')
-    .addHelpText('after', '\nExample:\n  $ svc manifest https://agent.example')
-    .action(readManifest)
-}
-
-async function readManifest(url: string, { json: asJson }: { json?: boolean }): Promise<void> {
+export const manifestCommand = command({
+  name: 'manifest',
+  says: "print an agent's manifest: its endpoints and their prices",
+  takes: [['<url>', "the agent's base URL"]],
+  flags: [['--json', 'print the manifest as JSON']],
+  help: '\nExample:\n  $ svc manifest https://agent.example',
+}).does(async (url, { json: asJson }) => {
   const { SvcClient } = await import('../../src/client.js')
   const manifest = await new SvcClient().discover(url)
   if (asJson) return print(json(manifest, 'indented'))
@@ -28,7 +24,7 @@ async function readManifest(url: string, { json: asJson }: { json?: boolean }): 
     ]),
     ...endpoints.flatMap(described),
   )
-}
+})
 
 function described({ method, url, price, period, calls, description }: ManifestEndpoint): string[] {
   const head = `${method} ${url}  ${price}${windowShown({ period, calls })}`

@@ -1,42 +1,31 @@
 /** `svc mcp`: serves an agent's endpoints as tools for desktop clients, over stdio. Stdout carries only the protocol. */
-import type { Command } from 'commander'
 import { endLines, type PaymentEnd } from '../../src/app/client/index.js'
-import type { ActiveSubscription, Network, SvcClient } from '../../src/client.js'
+import type { ActiveSubscription, SvcClient } from '../../src/client.js'
 import { required, WALLET_OPTION } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
+import { command } from '../command.js'
 import { EXIT, signalled } from '../exit.js'
 import { NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
 import { note, printable } from '../output.js'
+import { packageFacts } from '../package.js'
 import { taken, walletWords } from '../wallet-words.js'
 
-interface McpFlags {
-  readonly url?: string
-  readonly maxPrice: string
-  readonly maxPerDay: string
-  readonly network?: Network
-  readonly wallet?: string
-}
-
-/** A model decides which tools it calls, so there is always a limit. */
-const DEFAULT_MAX_PRICE = '0.10'
-const DEFAULT_MAX_PER_DAY = '1.00'
-
-export function mcpCommand(program: Command): void {
-  program
-    .command('mcp')
-    .description("offer an agent's endpoints as MCP tools over stdio, paid from your wallet")
-    .option('--url <agent>', "the agent's base URL (required)")
-    .option('--max-price <usd>', 'pay at most this much for a call', DEFAULT_MAX_PRICE)
-    .option(
+export const mcpCommand = command({
+  name: 'mcp',
+  says: "offer an agent's endpoints as MCP tools over stdio, paid from your wallet",
+  flags: [
+    ['--url <agent>', "the agent's base URL (required)"],
+    // A model decides which tools it calls, so there is always a limit.
+    ['--max-price <usd>', 'pay at most this much for a call', { default: '0.10' }],
+    [
       '--max-per-day <usd>',
       'pay at most this much in 24 hours, counted anew at each start',
-      DEFAULT_MAX_PER_DAY,
-    )
-    .option(...NETWORK_OPTION)
-    .option(...WALLET_OPTION)
-    .addHelpText(
-      'after',
-      `
+      { default: '1.00' },
+    ],
+    NETWORK_OPTION,
+    WALLET_OPTION,
+  ],
+  help: `
 Without a wallet only the free tools work. At its end it says on stderr what it paid, and the keys of the windows that it
 bought. Such a key in SVC_SUBSCRIPTION_KEY opens the window in the next session; of several tools: 'tool=key other=key'.
 
@@ -44,11 +33,7 @@ A balance that svc balance bought there pays before the wallet does.
 
 Example:
   $ svc mcp --url https://agent.example --max-price 0.05 --max-per-day 2 --wallet /home/me/wallet.txt`,
-    )
-    .action((flags: McpFlags) => bridge(flags, program.version() ?? ''))
-}
-
-async function bridge(flags: McpFlags, version: string): Promise<void> {
+}).does(async flags => {
   const { maxPrice, maxPerDay, network = networkFromEnvironment() } = flags
   const url = required(flags.url, '--url')
   const mnemonic = await walletWords(flags.wallet)
@@ -73,14 +58,14 @@ async function bridge(flags: McpFlags, version: string): Promise<void> {
   tellAtTheEnd(() => ({ payments: [...client.receipts], windows: windows.all() }))
   const broke = (cause: unknown) => note(printable(`svc: a tool broke: ${cause}`))
   const onerror = (cause: Error) => note(printable(`svc: ${cause.message}`))
-  serveStdio(() => toolServer({ ...toolbox, call, version, broke }), { onerror })
+  serveStdio(() => toolServer({ ...toolbox, call, version: packageFacts().version, broke }), { onerror })
   const wallet = client.address === undefined ? 'no wallet' : `paying from ${client.address}`
   note(
     printable(
       `svc: ${toolbox.tools.length} tools of ${url}, ${wallet}, at most $${maxPrice} a call and $${maxPerDay} a day, counted from now on`,
     ),
   )
-}
+})
 
 /** Keys by the name of their tool. A key without a name is for every tool that sells windows. Such a key may end in `=`. */
 function keysIn(given = ''): ReadonlyMap<string, string> {

@@ -1,5 +1,4 @@
 /** `svc quote`: prints an endpoint's price. Free, and without a wallet. */
-import type { Command } from 'commander'
 import type { payableEntry } from '../../src/app/client/read-quote.js'
 import type { PaymentRequired } from '../../src/client.js'
 import {
@@ -11,31 +10,22 @@ import {
   SvcError,
   TESTNET,
 } from '../../src/domain/index.js'
-import { methodArgument, type RequestFlags, sentAs, withQuery, withRequestOptions } from '../arguments.js'
+import { methodArgument, requestFlags, sentAs, withQuery } from '../arguments.js'
+import { command } from '../command.js'
 import { ownNetworkIfAny } from '../networks.js'
 import { columns, json, print } from '../output.js'
 
-interface QuoteFlags extends RequestFlags {
-  readonly method?: string
-  readonly json?: boolean
-}
-
-export function quoteCommand(program: Command): void {
-  const command = program
-    .command('quote')
-    .description('print what an endpoint asks for; free, no wallet')
-    .argument('<url>', 'the endpoint')
-  withRequestOptions(command, 'the body to be priced')
-    .option('--method <method>', 'GET, POST, PUT, PATCH or DELETE', methodArgument)
-    .option('--json', 'print the decoded quote as JSON')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ svc quote https://agent.example/summarize --body \'{"text":"Hello."}\'',
-    )
-    .action(quote)
-}
-
-async function quote(url: string, flags: QuoteFlags): Promise<void> {
+export const quoteCommand = command({
+  name: 'quote',
+  says: 'print what an endpoint asks for; free, no wallet',
+  takes: [['<url>', 'the endpoint']],
+  flags: [
+    ...requestFlags('the body to be priced'),
+    ['--method <method>', 'GET, POST, PUT, PATCH or DELETE', methodArgument],
+    ['--json', 'print the decoded quote as JSON'],
+  ],
+  help: '\nExample:\n  $ svc quote https://agent.example/summarize --body \'{"text":"Hello."}\'',
+}).does(async (url, flags) => {
   const { method, json: asJson } = flags
   const { body, headers } = sentAs(flags)
   const { SvcClient } = await import('../../src/client.js')
@@ -56,7 +46,7 @@ async function quote(url: string, flags: QuoteFlags): Promise<void> {
       'unreadable_quote',
       402,
     )
-}
+})
 
 /** Entries that this client cannot pay are shown, too. Those that differ in the spelling of the network's id alone are one. */
 function described(challenge: PaymentRequired, entryPaid: typeof payableEntry): string[] {

@@ -1,25 +1,20 @@
 /** `svc refunds`: what is owed to callers, by the journals and the chain. Sends nothing. Exit code 1 where something is owed. */
-import type { Command } from 'commander'
 import { OWED_REASONS, type OwedRefund, type OwedReport } from '../../src/audit/index.js'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
-import { booksOf, type JournalFlags, withJournals } from '../journals.js'
+import { command } from '../command.js'
+import { booksOf, JOURNAL_FLAGS, JOURNALS } from '../journals.js'
 import { columns, json, print, printable, styled } from '../output.js'
 
-interface RefundsFlags extends JournalFlags {
-  readonly sent?: readonly string[]
-}
-
-export function refundsCommand(program: Command): void {
-  withJournals(
-    program
-      .command('refunds')
-      .description('list what is owed to callers: payments that landed and were not answered, or not wholly'),
-  )
-    .option('--sent <transactions...>', 'payments without a note that you know to be refunds')
-    .option('--json', 'print the list as JSON')
-    .addHelpText(
-      'after',
-      `
+export const refundsCommand = command({
+  name: 'refunds',
+  says: 'list what is owed to callers: payments that landed and were not answered, or not wholly',
+  takes: JOURNALS,
+  flags: [
+    ...JOURNAL_FLAGS,
+    ['--sent <transactions...>', 'payments without a note that you know to be refunds'],
+    ['--json', 'print the list as JSON'],
+  ],
+  help: `
 It sends nothing: send an amount back from the account that was paid, with your wallet, and name the payment in the note: "refund of
 <its transaction>". Then this finds it on the chain. The exit code is 1 where something is still owed.
 
@@ -28,11 +23,7 @@ An agent remembers its last calls alone: its journal has them all. The token of 
 Examples:
   $ svc refunds runs.jsonl
   $ svc refunds http://localhost:4021`,
-    )
-    .action(refunds)
-}
-
-async function refunds(journals: readonly string[], flags: RefundsFlags): Promise<void> {
+}).does(async (journals, flags) => {
   const report = await (await booksOf(journals, flags)).owed(new Set(flags.sent))
   if (flags.json) print(json(asJson(report), 'indented'))
   else print(...described(report))
@@ -43,7 +34,7 @@ async function refunds(journals: readonly string[], flags: RefundsFlags): Promis
       'refunds_owed',
     )
   if (isIncomplete(report)) throw new SvcError(INCOMPLETE, 'journal_incomplete')
-}
+})
 
 const INCOMPLETE = 'The journals are not complete: more may be owed (svc audit says more)'
 

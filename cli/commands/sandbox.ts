@@ -1,10 +1,10 @@
 /** `svc sandbox`: runs a network for practice. It uses loopback and play money only, and forgets everything when it stops. */
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
 import { networkFrom } from '../../src/app/server/network-from.js'
 import { formatUsd, isPublicNetwork, shellWord } from '../../src/domain/index.js'
 import type { Sandbox, SandboxOptions } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
+import { command } from '../command.js'
 import { signalled } from '../exit.js'
 import { columns, json, print, printable } from '../output.js'
 
@@ -22,37 +22,23 @@ export async function startUsualSandbox(options: SandboxOptions, port?: number):
   }
 }
 
-interface SandboxFlags {
-  readonly port?: number
-  readonly seed?: string
-  readonly pending?: boolean
-  readonly network: string
-  readonly fault?: readonly string[]
-  readonly json?: boolean
-}
-
-export function sandboxCommand(program: Command): void {
-  program
-    .command('sandbox')
-    .description('run a ledger, a node and a facilitator on this machine, with a funded wallet')
-    .option('--port <port>', `port (default: ${SANDBOX_PORT}, or any where that is taken)`, portArgument)
-    .option(
+export const sandboxCommand = command({
+  name: 'sandbox',
+  says: 'run a ledger, a node and a facilitator on this machine, with a funded wallet',
+  flags: [
+    ['--port <port>', `port (default: ${SANDBOX_PORT}, or any where that is taken)`, portArgument],
+    [
       '--network <network>',
       'the network that it emulates: testnet or a JSON file that defines one',
-      'testnet',
-    )
-    .option('--seed <text>', 'the same seed gives the same accounts')
-    .option('--pending', 'leave payments pending until the next round, as a network does')
-    .option(
-      '--fault <stage=behaviour...>',
-      'make the facilitator misbehave, such as settle=hang or verify=500:2',
-    )
-    .option('--json', 'print one line of JSON')
-    .addHelpText('after', '\nExample:\n  $ svc sandbox --fault settle=die-after:1')
-    .action(runSandbox)
-}
-
-async function runSandbox(flags: SandboxFlags): Promise<void> {
+      { default: 'testnet' },
+    ],
+    ['--seed <text>', 'the same seed gives the same accounts'],
+    ['--pending', 'leave payments pending until the next round, as a network does'],
+    ['--fault <stage=behaviour...>', 'make the facilitator misbehave, such as settle=hang or verify=500:2'],
+    ['--json', 'print one line of JSON'],
+  ],
+  help: '\nExample:\n  $ svc sandbox --fault settle=die-after:1',
+}).does(async flags => {
   const { port, seed, pending, fault, network: named, json: asJson } = flags
   const stopped = signalled()
   // The sandbox itself refuses mainnet.
@@ -66,7 +52,7 @@ async function runSandbox(flags: SandboxFlags): Promise<void> {
   else print(...described(sandbox, named))
   await stopped
   await sandbox.close()
-}
+})
 
 function described({ url, wallet, seller, balance, network }: Sandbox, named: string): string[] {
   const name = network === 'testnet' ? network : network.name

@@ -5,65 +5,45 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
-import { type Network, SvcError } from '../../src/domain/index.js'
+import { InvalidArgumentError } from 'commander'
+import { SvcError } from '../../src/domain/index.js'
 import type { EndpointDef } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { checkedTerms, type RouteTerms, sell, type Terms } from '../../src/sell.js'
 import { portArgument, urlArgument, wholeArgument } from '../arguments.js'
+import { command, type FlagsOf } from '../command.js'
 import { callTold } from '../dev/messages.js'
 import { ALGOD_OPTION, NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
 import { json, note, print, printable, STDERR_LOGGER } from '../output.js'
 import { PACKAGE_FOLDER } from '../package.js'
 
-interface SellFlags {
-  readonly payTo?: string
-  readonly price?: readonly RouteTerms[]
-  readonly free?: readonly RouteTerms[]
-  readonly balance?: readonly string[]
-  readonly file?: string
-  readonly network?: Network
-  readonly sandbox?: boolean
-  readonly port?: number
-  readonly host?: string
-  readonly facilitator?: string
-  readonly algod?: string
-  readonly journal?: string
-  readonly trustProxy?: number
-  readonly json?: boolean
-}
+const FLAGS = [
+  ['--pay-to <address>', 'the Algorand address that is paid (default: SVC_PAY_TO)'],
+  ['--price <route=usd>', "what a call costs: 'POST /v1/*=$0.01'; may be repeated", priceArgument],
+  ['--free <route>', "lets a route through unpaid: 'GET /health'; may be repeated", freeArgument],
+  ['--balance <usd>', "sell balances, which last 90 days: '$1,$5'", (text: string) => text.split(',')],
+  ['--file <file>', 'the same in a file, read again when it changes (default, without a url: svc.sell.json)'],
+  NETWORK_OPTION,
+  ['--sandbox', 'sell for play money, on a sandbox beside it'],
+  ['--port <port>', 'port (default: PORT, else 4021)', portArgument],
+  ['--host <host>', 'address to listen on (default: every interface)'],
+  ['--facilitator <url>', 'the facilitator (default: the one that serve uses)', urlArgument],
+  ALGOD_OPTION,
+  ['--journal <file>', 'keep a journal, for svc audit and svc refunds'],
+  [
+    '--trust-proxy <count>',
+    'how many proxies in front report the caller (default: 0)',
+    wholeArgument(0, 99, 'It is a number of proxies.'),
+  ],
+  ['--json', 'print one line of JSON when it listens'],
+] as const
 
-export function sellCommand(program: Command): void {
-  program
-    .command('sell')
-    .description('put prices before a server that runs already, in any language')
-    .argument('[url]', 'the server: an origin such as http://127.0.0.1:8000', urlArgument)
-    .option('--pay-to <address>', 'the Algorand address that is paid (default: SVC_PAY_TO)')
-    .option('--price <route=usd>', "what a call costs: 'POST /v1/*=$0.01'; may be repeated", priceArgument)
-    .option('--free <route>', "lets a route through unpaid: 'GET /health'; may be repeated", freeArgument)
-    .option('--balance <usd>', "sell balances, which last 90 days: '$1,$5'", (text: string) =>
-      text.split(','),
-    )
-    .option(
-      '--file <file>',
-      'the same in a file, read again when it changes (default, without a url: svc.sell.json)',
-    )
-    .option(...NETWORK_OPTION)
-    .option('--sandbox', 'sell for play money, on a sandbox beside it')
-    .option('--port <port>', 'port (default: PORT, else 4021)', portArgument)
-    .option('--host <host>', 'address to listen on (default: every interface)')
-    .option('--facilitator <url>', 'the facilitator (default: the one that serve uses)', urlArgument)
-    .option(...ALGOD_OPTION)
-    .option('--journal <file>', 'keep a journal, for svc audit and svc refunds')
-    .option(
-      '--trust-proxy <count>',
-      'how many proxies in front report the caller (default: 0)',
-      wholeArgument(0, 99, 'It is a number of proxies.'),
-    )
-    .option('--json', 'print one line of JSON when it listens')
-    .addHelpText(
-      'after',
-      `
+export const sellCommand = command({
+  name: 'sell',
+  says: 'put prices before a server that runs already, in any language',
+  takes: [['[url]', 'the server: an origin such as http://127.0.0.1:8000', urlArgument]],
+  flags: FLAGS,
+  help: `
 Of the routes that a request matches, the most specific counts. What has no price is refused: 404. Answers are held until they are paid
 for; 4xx and 5xx of the server cost nothing. Retries under an Idempotency-Key get the answer that was paid for. The server gets
 x-svc-payer, x-svc-tx-id and x-svc-idempotency-key. REDIS_URL shares payments among replicas; SVC_AUDIT=1 serves the audit page.
@@ -72,11 +52,7 @@ A change of the file, or SIGHUP, loads its terms; calls at work end by those tha
 Examples:
   $ svc sell http://127.0.0.1:8000 --sandbox --price 'POST /v1/*=$0.01' --price 'GET /reports/:id=$0.05' --free 'GET /health'
   $ svc sell --file svc.sell.json --pay-to ADDRESS --network mainnet`,
-    )
-    .action(runSell)
-}
-
-async function runSell(url: string | undefined, flags: SellFlags): Promise<void> {
+}).does(async (url, flags) => {
   const local = flags.sandbox
     ? await (await import('../dev/local-network.js')).startSandboxNetwork()
     : undefined
@@ -130,9 +106,9 @@ async function runSell(url: string | undefined, flags: SellFlags): Promise<void>
     await close()
     throw error
   }
-}
+})
 
-function termsOf(url: string | undefined, flags: SellFlags, file: string | undefined): Terms {
+function termsOf(url: string | undefined, flags: FlagsOf<typeof FLAGS>, file: string | undefined): Terms {
   const schema = JSON.parse(readFileSync(join(PACKAGE_FOLDER, 'docs/svc.sell.schema.json'), 'utf8'))
   if (file !== undefined && flags.file === undefined && !existsSync(file))
     throw new SvcError(

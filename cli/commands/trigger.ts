@@ -1,37 +1,30 @@
 /** `svc trigger`: plays a case against a local agent, with play money, and says whether the rules held. */
-import { type Command, Option } from 'commander'
-import { formatUsd, type Network, SvcError } from '../../src/domain/index.js'
-import { CASE_NAMES, CASES, type CaseName, loadPlayer, type Played } from '../../src/trigger/index.js'
+import { formatUsd, SvcError } from '../../src/domain/index.js'
+import { CASE_NAMES, CASES, loadPlayer, type Played } from '../../src/trigger/index.js'
 import { jsonArgument, required, urlArgument } from '../arguments.js'
+import { command } from '../command.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
-import { columns, json, print, printable, styled } from '../output.js'
+import { columns, json, print, printable, type Shown, styled } from '../output.js'
 import { SANDBOX_PORT } from './sandbox.js'
-
-interface TriggerFlags {
-  readonly endpoint?: string
-  readonly body?: string
-  readonly network?: Network
-  readonly list?: boolean
-  readonly json?: boolean
-}
 
 const AGENT = `http://127.0.0.1:${process.env.PORT || 4021}`
 
-export function triggerCommand(program: Command): void {
-  const command = program.command('trigger')
-  command
-    .description('play a case against a local agent, with play money, and say whether the rules held')
-    .addArgument(command.createArgument('[case]', 'what happens, or all').choices([...CASE_NAMES, 'all']))
-    .argument('[agent]', 'its base URL', urlArgument, AGENT)
-    .addOption(new Option('--list', 'list the cases'))
-    .option('--endpoint <name>', 'which endpoint (default: the first that has an example of its input)')
-    .option('--body <json>', 'what to send: JSON, @file, or - for standard input', jsonArgument)
-    .option(...NETWORK_OPTION)
-    .option('--json', 'print a line of JSON for each case')
-    .addHelpText(
-      'after',
-      `
+export const triggerCommand = command({
+  name: 'trigger',
+  says: 'play a case against a local agent, with play money, and say whether the rules held',
+  takes: [
+    ['[case]', 'what happens, or all', { choices: [...CASE_NAMES, 'all'] }],
+    ['[agent]', 'its base URL', urlArgument, AGENT],
+  ],
+  flags: [
+    ['--list', 'list the cases'],
+    ['--endpoint <name>', 'which endpoint (default: the first that has an example of its input)'],
+    ['--body <json>', 'what to send: JSON, @file, or - for standard input', jsonArgument],
+    NETWORK_OPTION,
+    ['--json', 'print a line of JSON for each case'],
+  ],
+  help: `
 The agent runs on a sandbox: svc dev --sandbox, or svc sandbox and SVC_SANDBOX. The payer is a new account each time. What was
 charged is what the ledger says. Exit code 1 where a rule did not hold.
 
@@ -39,15 +32,7 @@ Examples:
   $ svc trigger --list
   $ svc trigger replay
   $ svc trigger all http://localhost:4030 --endpoint echo --body '{"text":"hello"}'`,
-    )
-    .action(trigger)
-}
-
-async function trigger(
-  named: CaseName | 'all' | undefined,
-  agentUrl: string,
-  flags: TriggerFlags,
-): Promise<void> {
+}).does(async (named, agentUrl, flags) => {
   if (flags.list) return printList(flags)
   const chosen = required(named, 'The name of a case (svc trigger --list has them)')
   const network = networkOnSandbox(flags)
@@ -66,9 +51,9 @@ async function trigger(
     if (played.broken.length > 0) broken.push(name)
   }
   if (broken.length > 0) throw new SvcError(`The rules did not hold: ${broken.join(', ')}`, 'rule_broken')
-}
+})
 
-function printList({ json: asJson }: TriggerFlags): void {
+function printList({ json: asJson }: Shown): void {
   const list = CASE_NAMES.map(name => ({ case: name, says: CASES[name].says, rule: CASES[name].rule }))
   if (asJson) print(json(list, 'indented'))
   else print(...columns(list.map(({ case: name, says }) => [name, says])))

@@ -1,50 +1,37 @@
 /** `svc tx`: whether a payment in USDC landed, and what it moved. Exit code 0 says that it landed, and nothing else does. */
-import type { Command } from 'commander'
-import { type Network, SvcError } from '../../src/domain/index.js'
+import { SvcError } from '../../src/domain/index.js'
 import { roundArgument, txIdArgument, urlArgument } from '../arguments.js'
+import { command } from '../command.js'
 import { ALGOD_OPTION, indexerOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
 import { columns, json, print } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
-interface TxFlags {
-  readonly network?: Network
-  readonly algod?: string
-  readonly indexer?: string
-  readonly lastValid?: bigint
-  readonly json?: boolean
-}
-
-export function txCommand(program: Command): void {
-  program
-    .command('tx')
-    .description('look a payment up on the chain, by its transaction id; free, no wallet')
-    .argument('<id>', 'the transaction id, as errors and receipts name it', txIdArgument)
-    .option(...NETWORK_OPTION)
-    .option(...ALGOD_OPTION)
-    .option(
+export const txCommand = command({
+  name: 'tx',
+  says: 'look a payment up on the chain, by its transaction id; free, no wallet',
+  takes: [['<id>', 'the transaction id, as errors and receipts name it', txIdArgument]],
+  flags: [
+    NETWORK_OPTION,
+    ALGOD_OPTION,
+    [
       '--indexer <url>',
       'an indexer, for payments of more than 1000 rounds ago (default: likewise)',
       urlArgument,
-    )
-    .option(
+    ],
+    [
       '--last-valid <round>',
       'the last round in which the payment can land (detail.lastValid of the error). svc tx then says whether it still can',
       roundArgument,
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      `
+    ],
+    ['--json', 'print one JSON object'],
+  ],
+  help: `
 The exit code is 0 where the transaction has landed and moved USDC, and 1 where it has not: a payment may still land until its last
 valid round. To whom it moved USDC is in what is printed.
 
 Example:
   $ svc tx KDZVXLBCZFZXCVOVZRCPJBQ6HM6LXWYIJEDMRQXRJWVQEZW7S5NA --network testnet`,
-    )
-    .action(tx)
-}
-
-async function tx(txId: string, flags: TxFlags): Promise<void> {
+}).does(async (txId, flags) => {
   const network = networkOfFlags(flags)
   const { amountOf, lookUp, whyNoPayment } = await import('../../src/checks/index.js')
   const witnesses = { network, algod: nodeOf(network, flags.algod), indexerUrl: indexerOf(network, flags) }
@@ -66,4 +53,4 @@ async function tx(txId: string, flags: TxFlags): Promise<void> {
       ]),
     )
   }
-}
+})

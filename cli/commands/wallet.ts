@@ -1,70 +1,22 @@
 /** `svc wallet`: makes a wallet, and readies one for USDC. The 25 words come from a file, the environment or standard input. */
 import { writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
-import type { Command } from 'commander'
-import { formatUsd, type Network, SvcError } from '../../src/domain/index.js'
+import { formatUsd, SvcError } from '../../src/domain/index.js'
 import type { Holdings } from '../../src/wallet/index.js'
 import { WALLET_OPTION } from '../arguments.js'
+import { command } from '../command.js'
 import { ALGOD_OPTION, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
 import { columns, json, note, print } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
-interface NodeFlags {
-  readonly network?: Network
-  readonly algod?: string
-  readonly json?: boolean
-  readonly wallet?: string
-}
-
-export function walletCommand(program: Command): void {
-  const wallet = program
-    .command('wallet')
-    .description('make a wallet, look into one, and opt in to USDC')
-    .addHelpText(
-      'after',
-      `
-The 25 words are read from the file of --wallet, else from SVC_MNEMONIC, else from standard input; a file that the shell opened
-(< wallet.txt) goes before SVC_MNEMONIC. A line on stderr says which. They are never an argument.
-
-Examples:
-  $ svc wallet new --out wallet.txt
-  $ svc wallet balance --wallet wallet.txt --network testnet
-  $ svc wallet optin --wallet wallet.txt --network testnet`,
-    )
-  wallet
-    .command('new')
-    .description('make a wallet on this machine; nothing is sent')
-    .option('--out <file>', 'write the words to a new file that only you can read, instead of printing them')
-    .option('--json', 'print one JSON object')
-    .action(makeWallet)
-  wallet
-    .command('address')
-    .description('print the address of the wallet')
-    .option(...WALLET_OPTION)
-    .action(printAddress)
-  wallet
-    .command('balance')
-    .description('print what an account holds, and what it lacks for USDC')
-    .argument('[address]', 'the account (default: the one of the wallet)')
-    .option(...NETWORK_OPTION)
-    .option(...ALGOD_OPTION)
-    .option(...WALLET_OPTION)
-    .option('--json', 'print one JSON object')
-    .action(printBalance)
-  wallet
-    .command('optin')
-    .description(
-      'opt the wallet in to USDC: 0.001 ALGO for the network, and 0.1 ALGO that must stay in the account',
-    )
-    .option(...NETWORK_OPTION)
-    .option(...ALGOD_OPTION)
-    .option(...WALLET_OPTION)
-    .option('--yes', 'do not ask on mainnet')
-    .option('--json', 'print one JSON object')
-    .action(optWalletIn)
-}
-
-async function makeWallet({ out, json: asJson }: { out?: string; json?: boolean }): Promise<void> {
+const makeNew = command({
+  name: 'new',
+  says: 'make a wallet on this machine; nothing is sent',
+  flags: [
+    ['--out <file>', 'write the words to a new file that only you can read, instead of printing them'],
+    ['--json', 'print one JSON object'],
+  ],
+}).does(async ({ out, json: asJson }) => {
   const { newWallet } = await import('../../src/wallet/index.js')
   const { address, mnemonic } = newWallet()
   if (out !== undefined) await writeSecret(out, mnemonic)
@@ -76,22 +28,22 @@ async function makeWallet({ out, json: asJson }: { out?: string; json?: boolean 
     'Whoever has the 25 words has the money. Nobody can restore them: keep a copy where only you can read it.',
     'Before it can hold USDC, the account needs 0.201 ALGO and an opt-in: svc wallet optin',
   )
-}
+})
 
-async function writeSecret(file: string, words: string): Promise<void> {
-  try {
-    await writeFile(file, `${words}\n`, { mode: 0o600, flag: 'wx' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new SvcError(`${file} exists: a wallet is never overwritten`, 'file_exists')
-  }
-}
-
-async function printAddress({ wallet }: { wallet?: string }): Promise<void> {
+const printAddress = command({
+  name: 'address',
+  says: 'print the address of the wallet',
+  flags: [WALLET_OPTION],
+}).does(async ({ wallet }) => {
   print(await ownAddress(wallet))
-}
+})
 
-async function printBalance(named: string | undefined, { algod, ...flags }: NodeFlags): Promise<void> {
+const printBalance = command({
+  name: 'balance',
+  says: 'print what an account holds, and what it lacks for USDC',
+  takes: [['[address]', 'the account (default: the one of the wallet)']],
+  flags: [NETWORK_OPTION, ALGOD_OPTION, WALLET_OPTION, ['--json', 'print one JSON object']],
+}).does(async (named, { algod, ...flags }) => {
   const network = networkOfFlags(flags)
   const address = named === undefined ? await ownAddress(flags.wallet) : await validAddress(named)
   const { holdingsOf } = await import('../../src/wallet/index.js')
@@ -101,9 +53,19 @@ async function printBalance(named: string | undefined, { algod, ...flags }: Node
   )
   if (flags.json) return print(json(asJson(holdings)))
   print(...(await described(holdings)))
-}
+})
 
-async function optWalletIn({ algod, yes, ...flags }: NodeFlags & { yes?: boolean }): Promise<void> {
+const optWalletIn = command({
+  name: 'optin',
+  says: 'opt the wallet in to USDC: 0.001 ALGO for the network, and 0.1 ALGO that must stay in the account',
+  flags: [
+    NETWORK_OPTION,
+    ALGOD_OPTION,
+    WALLET_OPTION,
+    ['--yes', 'do not ask on mainnet'],
+    ['--json', 'print one JSON object'],
+  ],
+}).does(async ({ algod, yes, ...flags }) => {
   const network = networkOfFlags(flags)
   const { readKey } = await import('../wallet-words.js')
   const key = await readKey(flags.wallet)
@@ -128,6 +90,28 @@ async function optWalletIn({ algod, yes, ...flags }: NodeFlags & { yes?: boolean
         ['transaction', txId],
       ]),
     )
+})
+
+export const walletCommand = command({
+  name: 'wallet',
+  says: 'make a wallet, look into one, and opt in to USDC',
+  help: `
+The 25 words are read from the file of --wallet, else from SVC_MNEMONIC, else from standard input; a file that the shell opened
+(< wallet.txt) goes before SVC_MNEMONIC. A line on stderr says which. They are never an argument.
+
+Examples:
+  $ svc wallet new --out wallet.txt
+  $ svc wallet balance --wallet wallet.txt --network testnet
+  $ svc wallet optin --wallet wallet.txt --network testnet`,
+}).holds(makeNew, printAddress, printBalance, optWalletIn)
+
+async function writeSecret(file: string, words: string): Promise<void> {
+  try {
+    await writeFile(file, `${words}\n`, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new SvcError(`${file} exists: a wallet is never overwritten`, 'file_exists')
+  }
 }
 
 async function asked(address: string): Promise<void> {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { CommanderError, InvalidArgumentError } from 'commander'
 import { METHODS } from '../src/domain/index.js'
+import type { FlagsOf } from './command.js'
 
 const STANDARD_INPUT = 0
 
@@ -70,11 +71,7 @@ export function required<T>(value: T | undefined, flag: string): T {
   throw new CommanderError(2, 'svc.missingFlag', `${flag} is missing`)
 }
 
-export interface RequestFlags {
-  readonly body?: string
-  readonly data?: Pairs
-  readonly header?: Pairs
-}
+type RequestFlags = FlagsOf<ReturnType<typeof requestFlags>>
 
 export const requestFlags = (body: string) =>
   [

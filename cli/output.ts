@@ -78,6 +78,18 @@ export interface Shown {
   readonly json?: boolean
 }
 
+/** A result: one value of JSON for a program; for a person lines, or names with their values. */
+export function tell(
+  { json: asJson }: Shown,
+  value: unknown,
+  told: readonly string[] | Rows,
+  layout?: 'indented',
+): void {
+  const [first] = told
+  const lines = typeof first === 'object' ? columns(told as Rows) : (told as readonly string[])
+  print(...(asJson ? [json(value, layout)] : lines))
+}
+
 export function print(...lines: readonly string[]): void {
   writeResult(`${lines.join('\n')}\n`)
 }
@@ -109,8 +121,10 @@ export function balanceRows({ charged, left }: StreamCost): [name: string, value
       ]
 }
 
+type Rows = readonly (readonly [name: string, value: string | undefined])[]
+
 /** Names and values in two columns; omits entries without a value. */
-export function columns(entries: readonly (readonly [name: string, value: string | undefined])[]): string[] {
+export function columns(entries: Rows): string[] {
   const width = Math.max(...entries.map(([name]) => name.length))
   return entries.flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : `${name.padEnd(width)}  ${printable(value)}`,

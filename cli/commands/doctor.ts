@@ -5,7 +5,7 @@ import { urlArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { EXIT } from '../exit.js'
 import { ALGOD_OPTION, facilitatorOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { json, print, printable, type Shown, styled } from '../output.js'
+import { printable, type Shown, styled, tell } from '../output.js'
 import { isAtLeast, packageFacts, TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
 import { whileWaiting } from '../spinner.js'
 
@@ -70,10 +70,9 @@ function nodeVersion(): Finding {
   return { check, status: 'ok', message: `${version}; ${dev}` }
 }
 
-function report(what: object, findings: readonly Finding[], { json: asJson }: Shown): void {
+function report(what: object, findings: readonly Finding[], flags: Shown): void {
   const ok = findings.every(({ status }) => status === 'ok')
-  if (asJson) print(json({ ok, ...what, findings }, 'indented'))
-  else print(...told(findings))
+  tell(flags, { ok, ...what, findings }, told(findings), 'indented')
   if (!ok) process.exitCode = EXIT.failed
 }
 

@@ -6,7 +6,7 @@ import { portArgument, required, urlArgument, wholeArgument } from '../arguments
 import { command } from '../command.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOfFlags } from '../networks.js'
-import { columns, json, print, STDERR_LOGGER } from '../output.js'
+import { STDERR_LOGGER, tell } from '../output.js'
 import { taken, wordsInFile } from '../wallet-words.js'
 
 const PORT = 4022
@@ -68,15 +68,11 @@ Example:
   const served = await serveFacilitator(facilitator, { port: flags.port, host: flags.host, options })
   const { url } = served
   const { sponsor } = facilitator
-  if (flags.json) print(json({ url, network: network.key, sponsor, payTo }))
-  else
-    print(
-      ...columns([
-        ['facilitator', `${url} (${network.name})`],
-        ['sponsor', sponsor],
-        ['pay to', payTo.join(', ')],
-      ]),
-    )
+  tell(flags, { url, network: network.key, sponsor, payTo }, [
+    ['facilitator', `${url} (${network.name})`],
+    ['sponsor', sponsor],
+    ['pay to', payTo.join(', ')],
+  ])
   await stopped
   await served.close()
 })

@@ -4,7 +4,7 @@ import type { Localnet } from '../../src/localnet/index.js'
 import { portArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { signalled } from '../exit.js'
-import { columns, json, print, printable, STDERR_LOGGER } from '../output.js'
+import { columns, printable, STDERR_LOGGER, tell } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
 export const LOCALNET_FILE = 'localnet.json'
@@ -33,20 +33,14 @@ the flags, for svc dev --localnet too.
 Example:
   $ algokit localnet start
   $ svc localnet`,
-}).does(async ({ port, out, json: asJson, ...flags }) => {
+}).does(async ({ port, out, ...flags }) => {
   const stopped = signalled()
   const { localnetSettings, startLocalnet } = await import('../../src/localnet/index.js')
   const starting = startLocalnet({ settings: localnetSettings(flags), port, out, logger: STDERR_LOGGER })
   const localnet = await whileWaiting('readying LocalNet', starting)
-  if (asJson) print(told(localnet))
-  else print(...described(localnet))
-  await stopped
-  await localnet.close()
-})
-
-function told({ definition, file, buyer, seller, sponsor }: Localnet): string {
+  const { definition, file, buyer, seller, sponsor } = localnet
   const { algodUrl, facilitatorUrl } = definition
-  return json({
+  const told = {
     algodUrl,
     facilitatorUrl,
     file,
@@ -54,8 +48,11 @@ function told({ definition, file, buyer, seller, sponsor }: Localnet): string {
     buyer,
     seller,
     sponsor: sponsor.address,
-  })
-}
+  }
+  tell(flags, told, described(localnet))
+  await stopped
+  await localnet.close()
+})
 
 function described({ definition, file, buyer, seller, sponsor }: Localnet): string[] {
   const { algodUrl, genesisId, usdc, indexerUrl, facilitatorUrl } = definition

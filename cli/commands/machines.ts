@@ -12,7 +12,7 @@ import {
 } from '../../src/audit/index.js'
 import { SvcError } from '../../src/domain/index.js'
 import { command } from '../command.js'
-import { columns, json, print, type Shown, writeResult } from '../output.js'
+import { type Shown, tell, writeResult } from '../output.js'
 
 type Format = 'mermaid' | 'svg' | 'json'
 
@@ -64,24 +64,19 @@ function printList(flags: Shown): void {
     const moves = rows.flatMap(({ on }) => Object.keys(on)).length
     return { name: table.id, states: rows.length, final: rows.filter(row => row.final).length, moves }
   })
-  if (flags.json) print(json(list, 'indented'))
-  else
-    print(
-      ...columns(list.map(one => [one.name, `${one.states} states, ${one.final} final, ${one.moves} moves`])),
-    )
+  const told = list.map(
+    one => [one.name, `${one.states} states, ${one.final} final, ${one.moves} moves`] as const,
+  )
+  tell(flags, list, told, 'indented')
 }
 
 function printPaths(chosen: readonly Drawn[], flags: Shown): void {
   for (const { table } of chosen) {
     const ways = allWays(table).map(way => ({ ...told(way, table), path: way.steps }))
-    if (flags.json) print(json(ways, 'indented'))
-    else
-      print(
-        ...ways.map(({ status, code, charged, path }) =>
-          [status, `charged ${charged}`.padEnd(15), code.padEnd(24), path.join(' ')].join('  '),
-        ),
-        `${ways.length} paths`,
-      )
+    const lines = ways.map(({ status, code, charged, path }) =>
+      [status, `charged ${charged}`.padEnd(15), code.padEnd(24), path.join(' ')].join('  '),
+    )
+    tell(flags, ways, [...lines, `${ways.length} paths`], 'indented')
   }
 }
 
@@ -102,8 +97,8 @@ async function printProofs(chosen: readonly Drawn[], flags: Shown): Promise<void
     [...drawn.prove()].map(proof => ({ machine: drawn.table.id, ...proof })),
   )
   if (chosen.includes(named('charge'))) proofs.push(...JSON.parse(await published('explored.json')))
-  if (flags.json) print(json(proofs, 'indented'))
-  else print(...proofs.flatMap(proof => provedLines(proof.machine, proof)))
+  const lines = proofs.flatMap(proof => provedLines(proof.machine, proof))
+  tell(flags, proofs, lines, 'indented')
   const failed = proofs.filter(proof => !holds(proof))
   if (failed.length > 0) throw new SvcError(`${failed.length} properties do not hold`, 'not_proved')
 }

@@ -6,7 +6,7 @@ import type { Sandbox, SandboxOptions } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { signalled } from '../exit.js'
-import { columns, json, print, printable } from '../output.js'
+import { columns, printable, tell } from '../output.js'
 
 /** The usual address, so that variables that a developer exported once stay valid. */
 export const SANDBOX_PORT = 4402
@@ -39,7 +39,7 @@ export const sandboxCommand = command({
   ],
   help: '\nExample:\n  $ svc sandbox --fault settle=die-after:1',
 }).does(async flags => {
-  const { port, seed, pending, fault, network: named, json: asJson } = flags
+  const { port, seed, pending, fault, network: named } = flags
   const stopped = signalled()
   // The sandbox itself refuses mainnet.
   const emulated = networkFrom(named) as SandboxOptions['network']
@@ -47,9 +47,8 @@ export const sandboxCommand = command({
   const options = { seed, landing, fault: fault?.join(','), network: emulated } as const
   const sandbox = await startUsualSandbox(options, port)
   const { url, algodUrl, facilitatorUrl, wallet, seller, feePayer } = sandbox
-  if (asJson)
-    print(json({ url, algodUrl, facilitatorUrl, network: sandbox.network, wallet, seller, feePayer }))
-  else print(...described(sandbox, named))
+  const told = { url, algodUrl, facilitatorUrl, network: sandbox.network, wallet, seller, feePayer }
+  tell(flags, told, described(sandbox, named))
   await stopped
   await sandbox.close()
 })

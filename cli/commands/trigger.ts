@@ -5,7 +5,7 @@ import { jsonArgument, required, urlArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
-import { columns, json, print, printable, type Shown, styled } from '../output.js'
+import { printable, type Shown, styled, tell } from '../output.js'
 import { SANDBOX_PORT } from './sandbox.js'
 
 const AGENT = `http://127.0.0.1:${process.env.PORT || 4021}`
@@ -46,17 +46,16 @@ Examples:
   const broken: string[] = []
   for (const name of chosen === 'all' ? CASE_NAMES : [chosen]) {
     const played = await play(name, target, { network, sandbox, signal: stop.signal })
-    if (flags.json) print(json(asJson(played)))
-    else print(...described(played))
+    tell(flags, asJson(played), described(played))
     if (played.broken.length > 0) broken.push(name)
   }
   if (broken.length > 0) throw new SvcError(`The rules did not hold: ${broken.join(', ')}`, 'rule_broken')
 })
 
-function printList({ json: asJson }: Shown): void {
+function printList(flags: Shown): void {
   const list = CASE_NAMES.map(name => ({ case: name, says: CASES[name].says, rule: CASES[name].rule }))
-  if (asJson) print(json(list, 'indented'))
-  else print(...columns(list.map(({ case: name, says }) => [name, says])))
+  const told = list.map(({ case: name, says }) => [name, says] as const)
+  tell(flags, list, told, 'indented')
 }
 
 function described({ name, target, answers, paid, price, broken, advice }: Played): string[] {

@@ -3,7 +3,7 @@ import { SvcError } from '../../src/domain/index.js'
 import { roundArgument, txIdArgument, urlArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { ALGOD_OPTION, indexerOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { columns, json, print } from '../output.js'
+import { tell } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
 export const txCommand = command({
@@ -39,18 +39,14 @@ Example:
   const said = whyNoPayment(sighting, network, flags.lastValid)
   const shown = { txId, network: network.key, ...sighting }
   if (said !== undefined) throw new SvcError(said.message, said.code, undefined, shown)
-  if (flags.json) print(json(shown))
-  else if (sighting.state === 'landed') {
-    const { round, landedMs, moved } = sighting
-    const at = landedMs === undefined ? '' : `, ${new Date(landedMs).toISOString()}`
-    print(
-      ...columns([
-        ['transaction', txId],
-        ['landed', `in round ${round} on ${network.name}${at}`],
-        ['moved', moved && amountOf(moved, network)],
-        ['from', moved?.payer],
-        ['to', moved?.receiver],
-      ]),
-    )
-  }
+  if (sighting.state !== 'landed') return
+  const { round, landedMs, moved } = sighting
+  const at = landedMs === undefined ? '' : `, ${new Date(landedMs).toISOString()}`
+  tell(flags, shown, [
+    ['transaction', txId],
+    ['landed', `in round ${round} on ${network.name}${at}`],
+    ['moved', moved && amountOf(moved, network)],
+    ['from', moved?.payer],
+    ['to', moved?.receiver],
+  ])
 })

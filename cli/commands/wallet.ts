@@ -6,7 +6,7 @@ import type { Holdings } from '../../src/wallet/index.js'
 import { WALLET_OPTION } from '../arguments.js'
 import { command } from '../command.js'
 import { ALGOD_OPTION, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { columns, json, note, print } from '../output.js'
+import { columns, note, print, tell } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
 const makeNew = command({
@@ -16,13 +16,12 @@ const makeNew = command({
     ['--out <file>', 'write the words to a new file that only you can read, instead of printing them'],
     ['--json', 'print one JSON object'],
   ],
-}).does(async ({ out, json: asJson }) => {
+}).does(async ({ out, ...flags }) => {
   const { newWallet } = await import('../../src/wallet/index.js')
   const { address, mnemonic } = newWallet()
   if (out !== undefined) await writeSecret(out, mnemonic)
   const told = { address, ...(out === undefined ? { mnemonic } : { file: out }) }
-  if (asJson) print(json(told))
-  else print(...columns(Object.entries(told)))
+  tell(flags, told, Object.entries(told))
   note(
     '',
     'Whoever has the 25 words has the money. Nobody can restore them: keep a copy where only you can read it.',
@@ -51,8 +50,7 @@ const printBalance = command({
     `asking ${network.name}`,
     holdingsOf(network, address, nodeOf(network, algod)),
   )
-  if (flags.json) return print(json(asJson(holdings)))
-  print(...(await described(holdings)))
+  tell(flags, asJson(holdings), await described(holdings))
 })
 
 const optWalletIn = command({
@@ -79,17 +77,14 @@ const optWalletIn = command({
     before.usdc === undefined
       ? await whileWaiting(`opting in on ${network.name}`, optIn(network, key, node))
       : undefined
-  if (flags.json)
-    print(json({ address: key.address, network: network.key, alreadyOptedIn: txId === undefined, txId }))
-  else if (txId === undefined) print(`${key.address} is opted in to USDC on ${network.name} already`)
+  const told = { address: key.address, network: network.key, alreadyOptedIn: txId === undefined, txId }
+  if (txId === undefined) tell(flags, told, [`${key.address} is opted in to USDC on ${network.name} already`])
   else
-    print(
-      ...columns([
-        ['opted in', key.address],
-        ['network', network.name],
-        ['transaction', txId],
-      ]),
-    )
+    tell(flags, told, [
+      ['opted in', key.address],
+      ['network', network.name],
+      ['transaction', txId],
+    ])
 })
 
 export const walletCommand = command({

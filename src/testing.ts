@@ -21,6 +21,7 @@ export {
 export { type CountersHarness, countersContract, type MakeCounters } from './testing/counters.contract.js'
 export { runsContract } from './testing/recent-runs.contract.js'
 export type {
+  Contract,
   Expect,
   Expected,
   MakeSubscriptions,

@@ -9,18 +9,12 @@ import { leaseCases } from './charge-store/lease.cases.js'
 import { openCases } from './charge-store/open.cases.js'
 import { resentMovesCases } from './charge-store/resent-moves.cases.js'
 import { resolveCases } from './charge-store/resolve.cases.js'
-import type { TestRunner } from './runner.js'
+import type { Contract } from './runner.js'
 
 export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/fixture.js'
 
-/**
- * Defines the tests that every `ChargeStore` has to pass.
- *
- * @param runner Your test runner's functions.
- * @param name The store's name in the titles of tests.
- * @param make Makes the store of one test.
- */
-export function chargeStoreContract(runner: TestRunner, name: string, make: MakeChargeStore): void {
+/** Defines the tests that every `ChargeStore` has to pass. */
+export const chargeStoreContract: Contract<MakeChargeStore> = (runner, name, make) => {
   const { describe } = runner
   const cases = casesOf(runner, make)
   describe(`charge store: ${name}`, () => {
@@ -34,30 +28,20 @@ export function chargeStoreContract(runner: TestRunner, name: string, make: Make
   })
 }
 
-/**
- * Defines the tests that a `ChargeStore` has to pass as well for an agent that has `balance`.
- *
- * @param runner Your test runner's functions.
- * @param name The store's name in the titles of tests.
- * @param make Makes the store of one test; it has `sell`, `drop` and `count`.
- */
-export function balancesContract(runner: TestRunner, name: string, make: MakeChargeStore): void {
+/** Defines the tests that a `ChargeStore` has to pass as well for an agent that has `balance`. It has `sell`, `drop` and `count`. */
+export const balancesContract: Contract<MakeChargeStore> = (runner, name, make) => {
   runner.describe(`balances: ${name}`, () => balanceCases(casesOf(runner, make)))
 }
 
 /**
- * Defines the tests that a `ChargeStore` in bounded memory has to pass as well.
- *
- * @param runner Your test runner's functions.
- * @param name The store's name in the titles of tests.
- * @param make Makes a store that is empty and holds at most `max` completed answers and `max` calls at work.
- * @param max The bound, at least 3.
+ * Defines the tests that a `ChargeStore` in bounded memory has to pass as well. The store of each test is empty, and holds at most
+ * `max` completed answers and `max` calls at work, at least 3.
  */
-export function boundedChargeStoreContract(
-  runner: TestRunner,
-  name: string,
-  make: MakeChargeStore,
-  max: number,
-): void {
+export const boundedChargeStoreContract: Contract<MakeChargeStore, [max: number]> = (
+  runner,
+  name,
+  make,
+  max,
+) => {
   runner.describe(`bounded charge store: ${name}`, () => boundedMemoryCases(casesOf(runner, make), max))
 }

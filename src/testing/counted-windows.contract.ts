@@ -6,7 +6,7 @@ import {
   type SubscriptionStore,
   type Taken,
 } from '../ports/subscriptions.js'
-import type { MakeSubscriptions, SubscriptionsHarness, TestRunner } from './runner.js'
+import type { Contract, MakeSubscriptions, SubscriptionsHarness } from './runner.js'
 
 const ENDPOINT = 'reports/daily'
 const taken = (callsLeft: number): Taken => ({ verdict: 'taken', callsLeft })
@@ -38,11 +38,7 @@ async function soldIn({ store, now, windowMs }: SubscriptionsHarness, callsLeft:
   }
 }
 
-export function countedWindows(
-  { describe, expect, it }: TestRunner,
-  name: string,
-  make: MakeSubscriptions,
-): void {
+export const countedWindows: Contract<MakeSubscriptions> = ({ describe, expect, it }, name, make) => {
   const during = (title: string, calls: number | undefined, test: Test) =>
     it(title, async () => {
       const harness = await make()

@@ -1,7 +1,7 @@
 /** The promises of `src/ports/counters.ts`, for any implementation of it. */
 import { randomUUID } from 'node:crypto'
 import type { Counters, CounterTerms } from '../ports/counters.js'
-import type { TestRunner } from './runner.js'
+import type { Contract } from './runner.js'
 
 /** {@link Counters} under test, and their time. */
 export interface CountersHarness {
@@ -16,18 +16,8 @@ export interface CountersHarness {
 /** Makes the counters of one test. Called once for each test. */
 export type MakeCounters = () => CountersHarness | Promise<CountersHarness>
 
-/**
- * Defines the tests that every {@link Counters} has to pass.
- *
- * @param runner Your test runner's functions.
- * @param name The counters' name in the titles of tests.
- * @param make Makes the counters of one test.
- */
-export function countersContract(
-  { describe, expect, it }: TestRunner,
-  name: string,
-  make: MakeCounters,
-): void {
+/** Defines the tests that every {@link Counters} has to pass. */
+export const countersContract: Contract<MakeCounters> = ({ describe, expect, it }, name, make) => {
   const scene = async (over: Partial<CounterTerms> = {}) => {
     const { counters, advance, periodMs } = await make()
     const key = randomUUID()

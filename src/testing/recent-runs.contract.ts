@@ -1,19 +1,9 @@
 /** The promises of `src/ports/recent-runs.ts`, for any implementation of it. */
 import type { EndedCall, Runs } from '../ports/call-observer.js'
-import type { TestRunner } from './runner.js'
+import type { Contract } from './runner.js'
 
-/**
- * Defines the tests that every {@link Runs} has to pass.
- *
- * @param runner Your test runner's functions.
- * @param name The store's name in the titles of tests.
- * @param make Makes an empty store that keeps the last `capacity` calls.
- */
-export function runsContract(
-  { describe, expect, it }: TestRunner,
-  name: string,
-  make: (capacity: number) => Runs,
-): void {
+/** Defines the tests that every {@link Runs} has to pass. What is made is empty, and keeps the last `capacity` calls. */
+export const runsContract: Contract<(capacity: number) => Runs> = ({ describe, expect, it }, name, make) => {
   const call = (id: number): EndedCall => ({
     id: String(id),
     endpoint: 'echo',

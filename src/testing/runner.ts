@@ -40,6 +40,20 @@ export interface Expected {
   toHaveLength(length: number): void
 }
 
+/**
+ * Defines the tests that every implementation of a port has to pass.
+ *
+ * @param runner Your test runner's functions.
+ * @param name The implementation's name in the titles of tests.
+ * @param make Makes what one test is about.
+ */
+export type Contract<Make, More extends unknown[] = []> = (
+  runner: TestRunner,
+  name: string,
+  make: Make,
+  ...more: More
+) => void
+
 /** A {@link SubscriptionStore} under test, and its time. */
 export interface SubscriptionsHarness {
   /** May have windows of other tests. */

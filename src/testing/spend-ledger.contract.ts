@@ -1,7 +1,7 @@
 /** The promises of `src/ports/spend-ledger.ts`, for any implementation of it. */
 import { randomUUID } from 'node:crypto'
 import type { SpendLedger, SpendPayment } from '../ports/spend-ledger.js'
-import type { TestRunner } from './runner.js'
+import type { Contract } from './runner.js'
 
 /** A {@link SpendLedger} under test, and its time. */
 export interface SpendHarness {
@@ -20,14 +20,8 @@ export interface SpendHarness {
 /** Makes the ledger of one test. Called once for each test. */
 export type MakeSpend = () => SpendHarness | Promise<SpendHarness>
 
-/**
- * Defines the tests that every {@link SpendLedger} has to pass.
- *
- * @param runner Your test runner's functions.
- * @param name The ledger's name in the titles of tests.
- * @param make Makes the ledger of one test.
- */
-export function spendContract({ describe, expect, it }: TestRunner, name: string, make: MakeSpend): void {
+/** Defines the tests that every {@link SpendLedger} has to pass. */
+export const spendContract: Contract<MakeSpend> = ({ describe, expect, it }, name, make) => {
   const of = (amount: bigint) => ({ id: randomUUID(), amount })
   const payment = (lastValid: bigint, changes: Partial<SpendPayment> = {}): SpendPayment => {
     const txId = randomUUID()

@@ -2,25 +2,15 @@
 import { randomUUID } from 'node:crypto'
 import type { SubscriptionRecord, SubscriptionStore } from '../ports/subscriptions.js'
 import { countedWindows } from './counted-windows.contract.js'
-import type { MakeSubscriptions, TestRunner } from './runner.js'
+import type { Contract, MakeSubscriptions } from './runner.js'
 
 /** Stores a window as the server does. */
 async function stored(store: SubscriptionStore, id: string, record: SubscriptionRecord): Promise<void> {
   await (store.putIfAbsent ? store.putIfAbsent(id, record) : store.put!(id, record))
 }
 
-/**
- * Defines the tests that every {@link SubscriptionStore} has to pass. Those of counted windows pass a store without `take`.
- *
- * @param runner Your test runner's functions.
- * @param name The store's name in the titles of tests.
- * @param make Makes the store of one test.
- */
-export function subscriptionsContract(
-  { describe, expect, it }: TestRunner,
-  name: string,
-  make: MakeSubscriptions,
-): void {
+/** Defines the tests that every {@link SubscriptionStore} has to pass. Those of counted windows pass a store without `take`. */
+export const subscriptionsContract: Contract<MakeSubscriptions> = ({ describe, expect, it }, name, make) => {
   describe(`subscriptions: ${name}`, () => {
     it('a window is found by its id, exactly as it was sold', async () => {
       const { store, now, windowMs } = await make()

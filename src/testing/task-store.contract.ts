@@ -1,7 +1,7 @@
 /** The promises of `src/ports/tasks.ts`, for any implementation of it. */
 import { randomUUID } from 'node:crypto'
 import type { EndTask, NewTask, TaskStore } from '../ports/tasks.js'
-import type { TestRunner } from './runner.js'
+import type { Contract } from './runner.js'
 
 /** A {@link TaskStore} under test, and its time. */
 export interface TasksHarness {
@@ -18,14 +18,8 @@ export interface TasksHarness {
 /** Makes the store of one test. Called once for each test. */
 export type MakeTasks = () => TasksHarness | Promise<TasksHarness>
 
-/**
- * Defines the tests that every {@link TaskStore} has to pass.
- *
- * @param runner Your test runner's functions.
- * @param name The store's name in the titles of tests.
- * @param make Makes the store of one test.
- */
-export function tasksContract({ describe, expect, it }: TestRunner, name: string, make: MakeTasks): void {
+/** Defines the tests that every {@link TaskStore} has to pass. */
+export const tasksContract: Contract<MakeTasks> = ({ describe, expect, it }, name, make) => {
   const scene = async () => {
     const { store, other = store, advance, lifeMs } = await make()
     const content = Uint8Array.from([0, 255, 10, 13])

@@ -77,6 +77,8 @@ export function problem(status: number, code: string, message: string): Reply {
 }
 
 export class BadRequest extends SvcError {
+  declare readonly status: number
+
   constructor(code: string, message: string, status = 400) {
     super(message, code, status)
   }

@@ -78,16 +78,11 @@ export interface Shown {
   readonly json?: boolean
 }
 
-/** A result: one value of JSON for a program; for a person lines, or names with their values. */
-export function tell(
-  { json: asJson }: Shown,
-  value: unknown,
-  told: readonly string[] | Rows,
-  layout?: 'indented',
-): void {
+/** A result: its JSON for a program; for a person lines, or names with their values. */
+export function tell({ json: isAsked }: Shown, asJson: string, told: readonly string[] | Rows): void {
   const [first] = told
   const lines = typeof first === 'object' ? columns(told as Rows) : (told as readonly string[])
-  print(...(asJson ? [json(value, layout)] : lines))
+  print(...(isAsked ? [asJson] : lines))
 }
 
 export function print(...lines: readonly string[]): void {

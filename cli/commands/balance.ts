@@ -5,7 +5,7 @@ import { urlArgument, WALLET_OPTION } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
 import { command } from '../command.js'
 import { NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
-import { columns, note, printable, tell } from '../output.js'
+import { columns, json, note, printable, tell } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 import { walletWords } from '../wallet-words.js'
 
@@ -40,12 +40,12 @@ Examples:
   if (agent === undefined || buy === undefined) {
     const at = agent && new URL(agent).href.replace(/\/+$/, '')
     const found = (await client.balances()).filter(each => at === undefined || each.agent === at)
-    return tell(flags, { balances: found }, found.length === 0 ? ['no balances'] : found.flatMap(shown))
+    return tell(flags, json({ balances: found }), found.length === 0 ? ['no balances'] : found.flatMap(shown))
   }
   try {
     const bought = await whileWaiting(`buying at ${printable(agent)}`, client.topUp(agent, buy))
     for (const { code, message } of bought.warnings ?? []) note(`warning: ${printable(message)} (${code})`)
-    tell(flags, bought, [...shown(bought), ...columns([['transaction', bought.payment?.txId]])])
+    tell(flags, json(bought), [...shown(bought), ...columns([['transaction', bought.payment?.txId]])])
   } catch (error) {
     const payments = [...client.receipts]
     if (payments.length === 0) throw error

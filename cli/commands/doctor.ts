@@ -5,7 +5,7 @@ import { urlArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { EXIT } from '../exit.js'
 import { ALGOD_OPTION, facilitatorOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { printable, type Shown, styled, tell } from '../output.js'
+import { json, printable, type Shown, styled, tell } from '../output.js'
 import { isAtLeast, packageFacts, TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
 import { whileWaiting } from '../spinner.js'
 
@@ -72,7 +72,7 @@ function nodeVersion(): Finding {
 
 function report(what: object, findings: readonly Finding[], flags: Shown): void {
   const ok = findings.every(({ status }) => status === 'ok')
-  tell(flags, { ok, ...what, findings }, told(findings), 'indented')
+  tell(flags, json({ ok, ...what, findings }, 'indented'), told(findings))
   if (!ok) process.exitCode = EXIT.failed
 }
 

@@ -6,7 +6,7 @@ import { portArgument, required, urlArgument, wholeArgument } from '../arguments
 import { command } from '../command.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOfFlags } from '../networks.js'
-import { STDERR_LOGGER, tell } from '../output.js'
+import { json, STDERR_LOGGER, tell } from '../output.js'
 import { taken, wordsInFile } from '../wallet-words.js'
 
 const PORT = 4022
@@ -68,7 +68,7 @@ Example:
   const served = await serveFacilitator(facilitator, { port: flags.port, host: flags.host, options })
   const { url } = served
   const { sponsor } = facilitator
-  tell(flags, { url, network: network.key, sponsor, payTo }, [
+  tell(flags, json({ url, network: network.key, sponsor, payTo }), [
     ['facilitator', `${url} (${network.name})`],
     ['sponsor', sponsor],
     ['pay to', payTo.join(', ')],

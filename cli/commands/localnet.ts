@@ -4,7 +4,7 @@ import type { Localnet } from '../../src/localnet/index.js'
 import { portArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { signalled } from '../exit.js'
-import { columns, printable, STDERR_LOGGER, tell } from '../output.js'
+import { columns, json, printable, STDERR_LOGGER, tell } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
 export const LOCALNET_FILE = 'localnet.json'
@@ -49,7 +49,7 @@ Example:
     seller,
     sponsor: sponsor.address,
   }
-  tell(flags, told, described(localnet))
+  tell(flags, json(told), described(localnet))
   await stopped
   await localnet.close()
 })

@@ -12,7 +12,7 @@ import {
 } from '../../src/audit/index.js'
 import { SvcError } from '../../src/domain/index.js'
 import { command } from '../command.js'
-import { type Shown, tell, writeResult } from '../output.js'
+import { json, type Shown, tell, writeResult } from '../output.js'
 
 type Format = 'mermaid' | 'svg' | 'json'
 
@@ -67,7 +67,7 @@ function printList(flags: Shown): void {
   const told = list.map(
     one => [one.name, `${one.states} states, ${one.final} final, ${one.moves} moves`] as const,
   )
-  tell(flags, list, told, 'indented')
+  tell(flags, json(list, 'indented'), told)
 }
 
 function printPaths(chosen: readonly Drawn[], flags: Shown): void {
@@ -76,7 +76,7 @@ function printPaths(chosen: readonly Drawn[], flags: Shown): void {
     const lines = ways.map(({ status, code, charged, path }) =>
       [status, `charged ${charged}`.padEnd(15), code.padEnd(24), path.join(' ')].join('  '),
     )
-    tell(flags, ways, [...lines, `${ways.length} paths`], 'indented')
+    tell(flags, json(ways, 'indented'), [...lines, `${ways.length} paths`])
   }
 }
 
@@ -98,7 +98,7 @@ async function printProofs(chosen: readonly Drawn[], flags: Shown): Promise<void
   )
   if (chosen.includes(named('charge'))) proofs.push(...JSON.parse(await published('explored.json')))
   const lines = proofs.flatMap(proof => provedLines(proof.machine, proof))
-  tell(flags, proofs, lines, 'indented')
+  tell(flags, json(proofs, 'indented'), lines)
   const failed = proofs.filter(proof => !holds(proof))
   if (failed.length > 0) throw new SvcError(`${failed.length} properties do not hold`, 'not_proved')
 }

@@ -3,7 +3,7 @@ import { OWED_REASONS, type OwedRefund, type OwedReport } from '../../src/audit/
 import { formatUsd, SvcError } from '../../src/domain/index.js'
 import { command } from '../command.js'
 import { booksOf, JOURNAL_FLAGS, JOURNALS } from '../journals.js'
-import { columns, printable, styled, tell } from '../output.js'
+import { columns, json, printable, styled, tell } from '../output.js'
 
 export const refundsCommand = command({
   name: 'refunds',
@@ -25,7 +25,7 @@ Examples:
   $ svc refunds http://localhost:4021`,
 }).does(async (journals, flags) => {
   const report = await (await booksOf(journals, flags)).owed(new Set(flags.sent))
-  tell(flags, asJson(report), described(report), 'indented')
+  tell(flags, json(asJson(report), 'indented'), described(report))
   const owed = stillOwed(report)
   if (owed.length > 0)
     throw new SvcError(

@@ -6,7 +6,7 @@ import type { Sandbox, SandboxOptions } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { signalled } from '../exit.js'
-import { columns, printable, tell } from '../output.js'
+import { columns, json, printable, tell } from '../output.js'
 
 /** The usual address, so that variables that a developer exported once stay valid. */
 export const SANDBOX_PORT = 4402
@@ -48,7 +48,7 @@ export const sandboxCommand = command({
   const sandbox = await startUsualSandbox(options, port)
   const { url, algodUrl, facilitatorUrl, wallet, seller, feePayer } = sandbox
   const told = { url, algodUrl, facilitatorUrl, network: sandbox.network, wallet, seller, feePayer }
-  tell(flags, told, described(sandbox, named))
+  tell(flags, json(told), described(sandbox, named))
   await stopped
   await sandbox.close()
 })

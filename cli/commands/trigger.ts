@@ -5,7 +5,7 @@ import { jsonArgument, required, urlArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
-import { printable, type Shown, styled, tell } from '../output.js'
+import { json, printable, type Shown, styled, tell } from '../output.js'
 import { SANDBOX_PORT } from './sandbox.js'
 
 const AGENT = `http://127.0.0.1:${process.env.PORT || 4021}`
@@ -46,7 +46,7 @@ Examples:
   const broken: string[] = []
   for (const name of chosen === 'all' ? CASE_NAMES : [chosen]) {
     const played = await play(name, target, { network, sandbox, signal: stop.signal })
-    tell(flags, asJson(played), described(played))
+    tell(flags, json(asJson(played)), described(played))
     if (played.broken.length > 0) broken.push(name)
   }
   if (broken.length > 0) throw new SvcError(`The rules did not hold: ${broken.join(', ')}`, 'rule_broken')
@@ -55,7 +55,7 @@ Examples:
 function printList(flags: Shown): void {
   const list = CASE_NAMES.map(name => ({ case: name, says: CASES[name].says, rule: CASES[name].rule }))
   const told = list.map(({ case: name, says }) => [name, says] as const)
-  tell(flags, list, told, 'indented')
+  tell(flags, json(list, 'indented'), told)
 }
 
 function described({ name, target, answers, paid, price, broken, advice }: Played): string[] {

@@ -3,7 +3,7 @@ import { SvcError } from '../../src/domain/index.js'
 import { roundArgument, txIdArgument, urlArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { ALGOD_OPTION, indexerOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { tell } from '../output.js'
+import { json, tell } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
 export const txCommand = command({
@@ -42,7 +42,7 @@ Example:
   if (sighting.state !== 'landed') return
   const { round, landedMs, moved } = sighting
   const at = landedMs === undefined ? '' : `, ${new Date(landedMs).toISOString()}`
-  tell(flags, shown, [
+  tell(flags, json(shown), [
     ['transaction', txId],
     ['landed', `in round ${round} on ${network.name}${at}`],
     ['moved', moved && amountOf(moved, network)],

@@ -6,7 +6,7 @@ import type { Holdings } from '../../src/wallet/index.js'
 import { WALLET_OPTION } from '../arguments.js'
 import { command } from '../command.js'
 import { ALGOD_OPTION, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { columns, note, print, tell } from '../output.js'
+import { columns, json, note, print, tell } from '../output.js'
 import { whileWaiting } from '../spinner.js'
 
 const makeNew = command({
@@ -21,7 +21,7 @@ const makeNew = command({
   const { address, mnemonic } = newWallet()
   if (out !== undefined) await writeSecret(out, mnemonic)
   const told = { address, ...(out === undefined ? { mnemonic } : { file: out }) }
-  tell(flags, told, Object.entries(told))
+  tell(flags, json(told), Object.entries(told))
   note(
     '',
     'Whoever has the 25 words has the money. Nobody can restore them: keep a copy where only you can read it.',
@@ -50,7 +50,7 @@ const printBalance = command({
     `asking ${network.name}`,
     holdingsOf(network, address, nodeOf(network, algod)),
   )
-  tell(flags, asJson(holdings), await described(holdings))
+  tell(flags, json(asJson(holdings)), await described(holdings))
 })
 
 const optWalletIn = command({
@@ -77,7 +77,7 @@ const optWalletIn = command({
     before.usdc === undefined
       ? await whileWaiting(`opting in on ${network.name}`, optIn(network, key, node))
       : undefined
-  const told = { address: key.address, network: network.key, alreadyOptedIn: txId === undefined, txId }
+  const told = json({ address: key.address, network: network.key, alreadyOptedIn: txId === undefined, txId })
   if (txId === undefined) tell(flags, told, [`${key.address} is opted in to USDC on ${network.name} already`])
   else
     tell(flags, told, [

@@ -28,7 +28,7 @@ export const chargeStoreContract: Contract<MakeChargeStore> = (runner, name, mak
   })
 }
 
-/** Defines the tests that a `ChargeStore` has to pass as well for an agent that has `balance`. It has `sell`, `drop` and `count`. */
+/** Defines the tests that a `ChargeStore` has to pass as well for an agent that has `balance`: one with `sell`, `drop` and `count`. */
 export const balancesContract: Contract<MakeChargeStore> = (runner, name, make) => {
   runner.describe(`balances: ${name}`, () => balanceCases(casesOf(runner, make)))
 }

@@ -46,6 +46,9 @@ export interface Expected {
  * @param runner Your test runner's functions.
  * @param name The implementation's name in the titles of tests.
  * @param make Makes what one test is about.
+ * @param more What else a contract asks for.
+ * @typeParam Make How it is made.
+ * @typeParam More What else a contract asks for.
  */
 export type Contract<Make, More extends unknown[] = []> = (
   runner: TestRunner,

@@ -36,7 +36,8 @@ export function createCharge(
     async call(name, request) {
       const first = deps.endpoints.get(name)
       if (first === undefined) throw new Error(`no endpoint is named ${name}`)
-      const endpoint = first.byMethod?.get(request.target!.method) ?? first
+      // A2A and MCP name no method: theirs is the first.
+      const endpoint = (request.target && first.byMethod?.get(request.target.method)) ?? first
       inFlight.enter()
       try {
         // A quote waits for nothing.

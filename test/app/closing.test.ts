@@ -73,17 +73,21 @@ describe('a call that charged', () => {
     })
   })
 
-  it.each<[string, ReturnType<typeof held>, number]>([
-    ['without a key', held({ rules: REPLAY }), KEEP_ANSWERS_MS],
-    ['without a key, where a lost answer frees it,', held({ rules: RELEASE }), KEEP_ANSWERS_MS],
-    ['without a key, where keys do not count,', held(), KEEP_ANSWERS_MS],
-    ['with a key', keyed(REPLAY), 500],
-    ['with a key, where answers without one are not kept,', keyed({ ...REPLAY, ...UNKEPT }), 500],
-    ['with a key, where keys do not count,', held({ request: { idempotencyKey: SECRET } }), KEEP_ANSWERS_MS],
-    ['as a task', held({ request: { task: 'id' } }), 500],
-    ['as a task, where keys do not count,', held({ rules: UNKEPT, request: { task: 'id' } }), 500],
-  ])('%s keeps its answer for as long as the seller chose', async (_, it, retentionMs) => {
-    const { said, closes } = await closed(it, 'settled')
+  it.each<[string, () => ReturnType<typeof held>, number]>([
+    ['without a key', () => held({ rules: REPLAY }), KEEP_ANSWERS_MS],
+    ['without a key, where a lost answer frees it,', () => held({ rules: RELEASE }), KEEP_ANSWERS_MS],
+    ['without a key, where keys do not count,', () => held(), KEEP_ANSWERS_MS],
+    ['with a key', () => keyed(REPLAY), 500],
+    ['with a key, where answers without one are not kept,', () => keyed({ ...REPLAY, ...UNKEPT }), 500],
+    [
+      'with a key, where keys do not count,',
+      () => held({ request: { idempotencyKey: SECRET } }),
+      KEEP_ANSWERS_MS,
+    ],
+    ['as a task', () => held({ request: { task: 'id' } }), 500],
+    ['as a task, where keys do not count,', () => held({ rules: UNKEPT, request: { task: 'id' } }), 500],
+  ])('%s keeps its answer for as long as the seller chose', async (_, make, retentionMs) => {
+    const { said, closes } = await closed(make(), 'settled')
     expect(said).toBeUndefined()
     expect(closes).toEqual([{ ...HOLD, how: 'complete', retentionMs }])
   })
@@ -97,21 +101,21 @@ describe('a call that charged', () => {
     }
   })
 
-  it.each<[string, ReturnType<typeof held>, string, number]>([
+  it.each<[string, () => ReturnType<typeof held>, string, number]>([
     [
       'its answer is kept as long as the payment',
-      held({ request: { caller: goneCaller } }),
+      () => held({ request: { caller: goneCaller } }),
       'complete',
       PAYMENT_LIFE_MS,
     ],
     [
       'with a key, its answer is kept for the key',
-      keyed(REPLAY, { request: { caller: goneCaller } }),
+      () => keyed(REPLAY, { request: { caller: goneCaller } }),
       'complete',
       500,
     ],
-  ])('whose caller has gone: %s', async (_, it, how, retentionMs) => {
-    expect((await closed(it, 'settled')).closes).toEqual([{ ...HOLD, how, retentionMs }])
+  ])('whose caller has gone: %s', async (_, make, how, retentionMs) => {
+    expect((await closed(make(), 'settled')).closes).toEqual([{ ...HOLD, how, retentionMs }])
   })
 
   it.each<[string, Scene['rules'], boolean, object]>([

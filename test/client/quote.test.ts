@@ -176,7 +176,6 @@ describe('the balance of a quote', () => {
 
   it.each([
     5,
-    [SOLD_AT],
     'no address',
     'https://other.example/agent/balance',
     'https://seller.example/another/balance',
@@ -188,6 +187,8 @@ describe('the balance of a quote', () => {
   it('is none where nothing is payable, or nothing is quoted', () => {
     expect(offered({ endpoint: SOLD_AT }, [])).toBeUndefined()
     expect(balanceOffer(url, undefined, TESTNET)).toBeUndefined()
+    // Made a text, it would read as one address.
+    expect(offered({ endpoint: [SOLD_AT], only: true, price: '300' })).toBeUndefined()
   })
 })
 

@@ -1,138 +1,145 @@
 /**
- * One process writes to one journal. `runs.jsonl.lock` names the process, which touches the file every second.
+ * One process writes to one journal. The folder `runs.jsonl.lock` has one file: its name says which process, which touches it every
+ * second.
  *
  * Another process takes the lock over when its holder has ended. On Linux, in the same process namespace, it looks the holder
  * up by its id and its start time, because ids are used again. Elsewhere, such as in another container or on another host, a
  * lock that was not touched for five seconds counts as left behind. Its holder may only have been suspended, so a writer
  * checks before each write that the lock is still its own. On NFS that check may read a cached answer: there the lock holds between
  * the processes of one host alone.
+ *
+ * To take it over is to rename the very file that was found left behind: of many who found it, one succeeds. A lock that is one file of
+ * a known name cannot be removed so: who is slow removes the new lock of who was fast.
  */
 import {
-  closeSync,
-  fstatSync,
-  futimes,
-  linkSync,
-  openSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
-  type Stats,
+  rmdirSync,
+  rmSync,
   statSync,
-  unlinkSync,
-  writeSync,
+  utimes,
+  utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { SvcError } from '../../domain/errors.js'
 import { type Clock, every, systemClock } from '../../ports/clock.js'
+import { systemRandom } from '../../ports/random.js'
 import { OWNER_ONLY } from './journal-rotation.js'
 
-interface Holder {
-  readonly pid: number
-  readonly host: string
-  /** The namespace of process ids; undefined where the system has none. */
-  readonly namespace?: string
-  /** The start time of the process, in clock ticks of the system. */
-  readonly began?: string
-}
+type Holder = NonNullable<ReturnType<typeof holderIn>>
 
 const TOUCH_MS = 1_000
 const LEFT_BEHIND_MS = 5_000
 
 export function lockJournal(path: string, clock: Clock) {
-  const lockPath = `${path}.lock`
-  let fd = take(lockPath)
+  const folder = `${path}.lock`
+  let file = take(folder)
   const stopTouching = every(clock, TOUCH_MS, () => {
     const now = new Date(systemClock.now())
-    // By descriptor: this process must not touch a lock that another process has put in its place.
-    futimes(fd, now, now, () => {})
+    utimes(file, now, now, () => {})
   })
-  const isOurs = () => {
-    const there = statOf(lockPath)
-    return there !== undefined && isSame(there, fstatSync(fd))
-  }
   return {
-    /** `retaken`: the lock file was gone and was made again; another process may have written meanwhile. */
+    /** `retaken`: the lock was gone and was taken again; another process may have written meanwhile. */
     keep(): 'held' | 'retaken' {
-      if (isOurs()) return 'held'
-      const taken = take(lockPath)
-      closeSync(fd)
-      fd = taken
+      if (existsSync(file)) return 'held'
+      file = take(folder)
       return 'retaken'
     },
     release(): void {
       stopTouching()
-      if (isOurs()) unlinkSync(lockPath)
-      closeSync(fd)
+      rmSync(file, { force: true })
+      removeEmpty(folder)
     },
   }
 }
 
 export function isLocked(path: string): boolean {
-  const found = statOf(`${path}.lock`)
-  return found !== undefined && isAlive(holderIn(`${path}.lock`), found)
+  const holder = holderIn(`${path}.lock`)
+  return holder !== undefined && isAlive(holder)
 }
 
 const ATTEMPTS_MAX = 3
 
-function take(lockPath: string): number {
+function take(folder: string): string {
+  // No name is used twice: who found an earlier lock of ours left behind renames that one, or none.
+  const name = [...Object.values(thisProcess()), systemRandom.uuid()].join('@')
+  const file = join(folder, name)
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const fd = create(lockPath)
-    if (fd !== undefined) return fd
-    const found = statOf(lockPath)
-    if (found === undefined) continue
-    const holder = holderIn(lockPath)
-    if (isAlive(holder, found)) throw locked(lockPath, holder)
-    removeLeftBehind(lockPath, found)
+    const holder = holderIn(folder)
+    if (holder !== undefined && isAlive(holder)) throw locked(folder, holder)
+    if (holder === undefined ? create(folder, name) : takeOver(holder.file, file)) return file
   }
-  throw locked(lockPath, undefined)
+  throw locked(folder, undefined)
 }
 
-function create(lockPath: string): number | undefined {
+/** A folder takes the place of none or of an empty one, and never of one with a lock in it. */
+function create(folder: string, name: string): boolean {
+  const fresh = `${folder}.${systemRandom.uuid()}`
   try {
-    const fd = openSync(lockPath, 'wx', OWNER_ONLY)
-    writeSync(fd, JSON.stringify(thisProcess()))
-    return fd
+    mkdirSync(fresh, OWNER_ONLY | 0o100)
+    writeFileSync(join(fresh, name), '', { mode: OWNER_ONLY })
+    renameSync(fresh, folder)
+    return true
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return undefined
+    rmSync(fresh, { recursive: true, force: true })
+    if (['ENOTEMPTY', 'EEXIST'].includes((cause as NodeJS.ErrnoException).code ?? '')) return false
+    // Windows puts a folder in the place of none alone. An empty one is nobody's.
+    if (removeEmpty(folder)) return false
     throw cause
   }
 }
 
-/** Two processes may find the same lock left behind; the rename succeeds for one of them. */
-function removeLeftBehind(lockPath: string, found: Stats): void {
-  const aside = `${lockPath}.${process.pid}`
+function takeOver(leftBehind: string, file: string): boolean {
   try {
-    renameSync(lockPath, aside)
-    const renamed = statSync(aside)
-    // The other process was faster: this is its new lock, which may have the number of the file that it removed. It is put back.
-    if (!isSame(renamed, found) || renamed.mtimeMs !== found.mtimeMs) linkSync(aside, lockPath)
-    unlinkSync(aside)
+    // First: from its first moment on it was touched lately.
+    const now = new Date(systemClock.now())
+    utimesSync(leftBehind, now, now)
+    renameSync(leftBehind, file)
+    return true
   } catch (cause) {
-    if (!['ENOENT', 'EEXIST'].includes((cause as NodeJS.ErrnoException).code ?? '')) throw cause
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw cause
   }
 }
 
-function isAlive(holder: Holder | undefined, { mtimeMs }: Stats): boolean {
-  const us = thisProcess()
-  if (holder?.began !== undefined && holder.host === us.host && holder.namespace === us.namespace)
-    return beganOf(holder.pid) === holder.began
-  return Math.abs(systemClock.now() - mtimeMs) < LEFT_BEHIND_MS
+/** Whether it did so. A folder with a lock in it stays. */
+function removeEmpty(folder: string): boolean {
+  return attempted(() => rmdirSync(folder) ?? true) === true
 }
 
-function thisProcess(): Holder {
-  const namespace = attempted(() => readlinkSync('/proc/self/ns/pid'))
-  return { pid: process.pid, host: hostname(), namespace, began: beganOf(process.pid) }
+function holderIn(folder: string) {
+  const name = attempted(() => readdirSync(folder))?.[0]
+  if (name === undefined) return undefined
+  const file = join(folder, name)
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined) return undefined
+  const [pid = '', host = '', namespace = '', began = ''] = name.split('@')
+  return { file, touchedMs: found.mtimeMs, pid, host, namespace, began }
+}
+
+function isAlive({ pid, host, namespace, began, touchedMs }: Holder): boolean {
+  const us = thisProcess()
+  if (began !== '' && host === us.host && namespace === us.namespace) return beganOf(pid) === began
+  return Math.abs(systemClock.now() - touchedMs) < LEFT_BEHIND_MS
+}
+
+/** The namespace of process ids, and the start time, are empty where the system does not say. */
+function thisProcess() {
+  const pid = String(process.pid)
+  const namespace = attempted(() => readlinkSync('/proc/self/ns/pid'))?.replace(/\D/g, '') ?? ''
+  return { pid, host: hostname(), namespace, began: beganOf(pid) ?? '' }
 }
 
 /** Field 22 of `/proc/<pid>/stat` (proc(5)): clock ticks since the system's start. A name before it may have spaces. */
-function beganOf(pid: number): string | undefined {
+function beganOf(pid: string): string | undefined {
   const text = attempted(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
   return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
-}
-
-function holderIn(lockPath: string): Holder | undefined {
-  const holder = attempted(() => JSON.parse(readFileSync(lockPath, 'utf8')))
-  return Number.isSafeInteger(holder?.pid) && holder.pid > 0 ? holder : undefined
 }
 
 function attempted<T>(read: () => T): T | undefined {
@@ -143,18 +150,10 @@ function attempted<T>(read: () => T): T | undefined {
   }
 }
 
-function statOf(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false })
-}
-
-function isSame(a: Stats, b: Stats): boolean {
-  return a.dev === b.dev && a.ino === b.ino
-}
-
-function locked(lockPath: string, holder: Holder | undefined): SvcError {
+function locked(folder: string, holder: Holder | undefined): SvcError {
   const who = holder ? `process ${holder.pid} on ${holder.host}` : 'another process'
   return new SvcError(
-    `The journal is written by ${who}, as ${lockPath} says. Give each process a journal of its own; the lock of a process that has ended is taken over at the latest ${LEFT_BEHIND_MS / 1_000} seconds later`,
+    `The journal is written by ${who}, as ${folder} says. Give each process a journal of its own; the lock of a process that has ended is taken over at the latest ${LEFT_BEHIND_MS / 1_000} seconds later`,
     'journal_locked',
   )
 }

@@ -1,5 +1,8 @@
 /** Accounts, and a draft of them in which a group is applied as a whole or not at all. */
 
+import { BASE_UNITS_MAX } from '../domain/money.js'
+import { algoText } from './node-refusal.js'
+
 export interface Holding {
   readonly amount: bigint
   readonly frozen: boolean
@@ -49,6 +52,34 @@ export class Draft {
     if (account.microAlgos === microAlgos) return
     this.set(address, { ...account, microAlgos })
     this.#touched.add(address)
+  }
+
+  /** Returns why a node would not, as {@link moveAsset} does. */
+  moveAlgos(from: string, to: string, microAlgos: bigint): string | undefined {
+    const held = this.account(from).microAlgos
+    if (held < microAlgos) {
+      const data = `{AccountBaseData:{Status:Offline MicroAlgos:${algoText(held)} ...}}`
+      return `overspend (account ${from}, data ${data}, tried to spend ${algoText(microAlgos)})`
+    }
+    this.setMicroAlgos(from, held - microAlgos)
+    this.setMicroAlgos(to, this.account(to).microAlgos + microAlgos)
+  }
+
+  /** A transfer of zero checks no account: go-algorand lets anyone send zero of any asset to anyone. */
+  moveAsset(from: string, to: string, assetId: bigint, amount: bigint): string | undefined {
+    if (amount === 0n) return undefined
+    const source = this.holding(from, assetId)
+    if (!source) return `asset ${assetId} missing from ${from}`
+    if (source.frozen) return `asset ${assetId} frozen in ${from}`
+    if (source.amount < amount)
+      return `underflow on subtracting ${amount} from sender amount ${source.amount}`
+    this.setHolding(from, assetId, { ...source, amount: source.amount - amount })
+    const target = this.holding(to, assetId)
+    if (!target) return `receiver error: must optin, asset ${assetId} missing from ${to}`
+    if (target.frozen) return 'asset frozen in recipient'
+    if (target.amount + amount > BASE_UNITS_MAX)
+      return `overflow on adding ${amount} to receiver amount ${target.amount}`
+    this.setHolding(to, assetId, { ...target, amount: target.amount + amount })
   }
 
   /** `undefined` closes the holding. */

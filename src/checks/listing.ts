@@ -32,7 +32,7 @@ export async function listingChecks({ url, facilitatorUrl, network }: Listing): 
     cardCheck(base),
   ])
   const claimed = list.claimed.length > 0 ? list.claimed : manifest.claimed
-  const findings = [addressCheck(base), list.finding, manifest.finding, card, countOf(claimed)]
+  const findings = [addressCheck(base), list.finding, manifest.finding, card.finding, countOf(claimed)]
   let namesMerchant = false
   for (const resource of claimed.slice(0, RESOURCES_MAX)) {
     const { findings: found, extensions } = await resourceChecks(resource, network)
@@ -63,36 +63,27 @@ export function addressCheck(url: URL): Finding {
   return judged('address', reachProblems(url), cure, `${origin} is https`)
 }
 
-async function cardCheck(base: URL): Promise<Finding> {
-  const url = new URL('/.well-known/agent-card.json', base.origin)
+/** What a document says of its agent, and the list that is in it. */
+async function documentCheck(check: string, url: URL, list: 'skills' | 'endpoints', cure: string) {
   const read = await jsonAt(url)
-  const { name, skills }: Record<string, unknown> = 'found' in read ? read.found : {}
-  const cure = 'Answer or forward it at the root of the origin.'
-  if ('why' in read) return failed('agent card', `${url.href}: ${read.why}`, cure)
-  if (typeof name !== 'string' || !Array.isArray(skills))
-    return failed('agent card', `${url.href} has no name or no skills`, cure)
-  return ok('agent card', `${quoted(name)} with ${skills.length} skills`)
+  const refuse = (why: string) => ({ finding: failed(check, url.href + why, cure), entries: [] })
+  if ('why' in read) return refuse(`: ${read.why}`)
+  const { name, [list]: entries } = read.found
+  if (typeof name !== 'string' || !Array.isArray(entries)) return refuse(` has no name or no ${list}`)
+  return { finding: ok(check, `${quoted(name)} with ${entries.length} ${list}`), entries }
+}
+
+function cardCheck(base: URL) {
+  const url = new URL('/.well-known/agent-card.json', base.origin)
+  return documentCheck('agent card', url, 'skills', 'Answer or forward it at the root of the origin.')
 }
 
 /** No index needs it. Where the list fails, it says what can be asked nevertheless. */
-async function manifestCheck(
-  base: URL,
-): Promise<{ readonly finding: Finding; readonly claimed: readonly Claimed[] }> {
-  const url = manifestUrl(base)
-  const read = await jsonAt(url)
-  const { name, endpoints }: Record<string, unknown> = 'found' in read ? read.found : {}
-  const refuse = (message: string) => {
-    const cure =
-      'Give the address under which the agent is mounted; clients of this package read its manifest.'
-    return { finding: failed('manifest', message, cure), claimed: [] }
-  }
-  if ('why' in read) return refuse(`${url.href}: ${read.why}`)
-  if (typeof name !== 'string' || !Array.isArray(endpoints))
-    return refuse(`${url.href} has no name or no endpoints`)
-  return {
-    finding: ok('manifest', `${quoted(name)} with ${endpoints.length} endpoints`),
-    claimed: endpoints.slice(0, ENTRIES_MAX).flatMap(endpoint => claimedIn(endpoint, base) ?? []),
-  }
+async function manifestCheck(base: URL) {
+  const cure = 'Give the address under which the agent is mounted; clients of this package read its manifest.'
+  const { finding, entries } = await documentCheck('manifest', manifestUrl(base), 'endpoints', cure)
+  const claimed = entries.slice(0, ENTRIES_MAX).flatMap(endpoint => claimedIn(endpoint, base) ?? [])
+  return { finding, claimed }
 }
 
 const TAGS = ['og:title', 'og:description'] as const

@@ -80,21 +80,8 @@ function counted(count: number, noun: string): string {
 }
 
 function described(report: ReconciliationReport): string[] {
-  const {
-    header,
-    period,
-    runs,
-    counted: others,
-    missing,
-    paths,
-    days,
-    balances,
-    decidedByMs,
-    differences,
-    more,
-    lost,
-    unreadable,
-  } = report
+  const { header, period, runs, counted: others, paths, days, balances } = report
+  const { differences, more, missing, lost, unreadable, decidedByMs } = report
   const charged = days.reduce((sum, day) => sum + day.charged, 0)
   const taken = days.reduce((sum, day) => sum + day.takenBaseUnits, 0n)
   const complete = lost === 0 && unreadable === 0

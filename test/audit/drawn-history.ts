@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Dice } from '../../proof/simulation/kernel/dice.js'
 import {
-  countText,
   headerLine,
   type JournalRun,
   numberedLine,
@@ -192,7 +191,7 @@ export function drawHistory(seed: string): History {
       const startedMs = dice.between(fromMs + 11 * MINUTE_MS, toMs)
       const [endpoint, calls] = [endpointsOf(journal)[0]!, dice.between(1, 900)]
       const line = { counted: [{ endpoint, final: 'quoted' as const, calls }], fromMs: startedMs }
-      entries.push({ atMs: startedMs, text: () => countText(line) })
+      entries.push({ atMs: startedMs, text: () => JSON.stringify(line) })
       const run: JournalRun = {
         ...callOn(coveredPath, 'served', left),
         ...{ id: `covered-${journal}-${left}`, endpoint, startedMs, txId: undefined },

@@ -71,14 +71,6 @@ export function streamText({ id, txId, brokenBy }: EndedCall): string {
   return JSON.stringify({ stream: id, txId, brokenBy } satisfies EndedStream)
 }
 
-export function countText(line: CountLine): string {
-  return JSON.stringify(line)
-}
-
-export function lostText(lost: number): string {
-  return JSON.stringify({ lost })
-}
-
 export function numberedLine(number: number, text: string): string {
   return summed(`{"n":${number},${text.slice(1)}`)
 }

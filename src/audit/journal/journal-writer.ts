@@ -11,7 +11,7 @@ import type { Logger } from '../../ports/logger.js'
 import { callCounts, lineChoice } from './counted-calls.js'
 import { beginJournalFile, type JournalFile, openJournalFile } from './journal-file.js'
 import type { JournalHeader } from './journal-lines.js'
-import { countText, headerLine, lostText, numberedLine, runText, streamText } from './journal-lines.js'
+import { headerLine, numberedLine, runText, streamText } from './journal-lines.js'
 import { lockJournal } from './journal-lock.js'
 import { dropOldest, rotate, sumOf } from './journal-rotation.js'
 
@@ -131,7 +131,7 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
     if (texts.length === 0 && missing === 0) return true
     waiting = []
     try {
-      await write(missing > 0 ? [...texts, lostText(missing)] : texts)
+      await write(missing > 0 ? [...texts, JSON.stringify({ lost: missing })] : texts)
       waitingBytes -= bytes
       lostUnwritten -= missing
       writable = true
@@ -149,7 +149,7 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
     stopCounting?.()
     stopCounting = undefined
     const line = counts.take()
-    if (line.counted.length > 0) add(countText(line))
+    if (line.counted.length > 0) add(JSON.stringify(line))
   }
 
   function add(text: string): void {

@@ -32,98 +32,74 @@ const DIFFERENCES_MAX = 1_000
 export async function compareWithChain(
   options: ComparisonOptions,
 ): Promise<{ readonly differences: readonly Difference[]; readonly more: boolean }> {
-  const { header, prints, listed } = options
+  const { journal, confirmedRound, onLanded, header, prints, runsIn, transfersIn, listed } = options
   const transfers = options.transfers(header)
-  try {
-    for await (const page of transfers.to(header.payTo, header.asset, listed))
-      for (const transfer of page) {
-        prints.add('chain', landedPaymentOf(transfer))
-        options.onLanded(transfer.txId)
+  const landed = new Map<string, Transfer>()
+  const runs = new Map<string, EndedCall[]>()
+
+  async function* incoming(): AsyncGenerator<Transfer> {
+    for await (const page of transfers.to(header.payTo, header.asset, listed)) yield* page
+  }
+
+  /** The chain first: a run without a charge matters only where its payment landed, and anybody can send refused ones. */
+  async function collect(isUnequal: (txId: string) => boolean): Promise<void> {
+    for await (const transfer of incoming()) if (isUnequal(transfer.txId)) landed.set(transfer.txId, transfer)
+    for await (const piece of journal())
+      for (const run of piece.runs) {
+        const { txId = '' } = run
+        if (!landed.has(txId) && !(reportsCharge(run) && isUnequal(txId))) continue
+        const key = txId || `none of ${run.id}`
+        const known = runs.get(key)
+        if (known) known.push(run)
+        else runs.set(key, [run])
       }
-    const unequal = prints.unequal(PAYMENTS_MAX)
-    if (unequal.buckets === 0) return { differences: [], more: false }
-    const found = await collect(options, transfers, unequal)
-    const differences = [
-      ...differencesOfTransfers(options, found),
-      ...(await differencesOfRuns(options, transfers, found)),
-    ].sort(bySeverity)
-    const more = found.more || differences.length >= DIFFERENCES_MAX
+  }
+
+  function ofTransfer(transfer: Transfer): Difference | readonly [] {
+    const of = runs.get(transfer.txId) ?? []
+    const [first] = of.filter(reportsCharge)
+    // Runs of the period are compared with their transfers below.
+    const booked = first && !within(first.startedMs, runsIn) ? misdated(first, transfer) : undefined
+    return unbooked(transfer, of) ?? booked ?? []
+  }
+
+  async function ofRuns(): Promise<Difference[]> {
+    const differences: Difference[] = []
+    for (const all of runs.values()) {
+      if (differences.length >= DIFFERENCES_MAX) return differences
+      const bookings = all.filter(reportsCharge)
+      const [first, ...others] = bookings.filter(({ startedMs }) => within(startedMs, runsIn))
+      if (first === undefined) continue
+      differences.push(...reportedTwice(bookings))
+      const { txId } = first
+      const transfer = txId === undefined ? undefined : (landed.get(txId) ?? (await transfers.find(txId)))
+      if (transfer === undefined) differences.push(await absent(first))
+      else for (const run of [first, ...others]) differences.push(...unequalParts(run, transfer, header))
+    }
+    return differences
+  }
+
+  async function absent(run: EndedCall): Promise<Difference> {
+    const round = run.txId === undefined ? undefined : await confirmedRound?.(header, run.txId)
+    if (round !== undefined) return differenceOf(run, 'indexer_behind', `the node has it in round ${round}`)
+    const named = run.txId === undefined ? 'it names no transaction' : 'its transaction has not landed'
+    const amount = formatUsd(paymentOf(run).amount)
+    return differenceOf(run, 'missing_transaction', `${amount} was recorded, and ${named}`)
+  }
+
+  try {
+    for await (const transfer of incoming()) {
+      prints.add('chain', landedPaymentOf(transfer))
+      onLanded(transfer.txId)
+    }
+    const { buckets, skipped, has } = prints.unequal(PAYMENTS_MAX)
+    if (buckets === 0) return { differences: [], more: false }
+    await collect(has)
+    const inPeriod = [...landed.values()].filter(({ landedMs }) => within(landedMs, transfersIn))
+    const differences = [...inPeriod.flatMap(ofTransfer), ...(await ofRuns())].sort(bySeverity)
+    const more = skipped > 0 || differences.length >= DIFFERENCES_MAX
     return { differences: differences.slice(0, DIFFERENCES_MAX), more }
   } finally {
     await transfers.close()
   }
-}
-
-interface Found {
-  readonly runs: ReadonlyMap<string, readonly EndedCall[]>
-  readonly landed: ReadonlyMap<string, Transfer>
-  readonly more: boolean
-}
-
-/** The chain first: a run without a charge matters only where its payment landed, and anybody can send refused ones. */
-async function collect(
-  { journal, header, listed }: ComparisonOptions,
-  transfers: IncomingTransfers,
-  unequal: ReturnType<Fingerprints['unequal']>,
-): Promise<Found> {
-  const landed = new Map<string, Transfer>()
-  for await (const page of transfers.to(header.payTo, header.asset, listed))
-    for (const transfer of page) if (unequal.has(transfer.txId)) landed.set(transfer.txId, transfer)
-  const runs = new Map<string, EndedCall[]>()
-  for await (const piece of journal())
-    for (const run of piece.runs) {
-      const { txId = '' } = run
-      if (!landed.has(txId) && !(reportsCharge(run) && unequal.has(txId))) continue
-      const key = txId || `none of ${run.id}`
-      const known = runs.get(key)
-      if (known) known.push(run)
-      else runs.set(key, [run])
-    }
-  return { runs, landed, more: unequal.skipped > 0 }
-}
-
-function differencesOfTransfers(
-  { transfersIn, runsIn }: ComparisonOptions,
-  { runs, landed }: Found,
-): Difference[] {
-  return [...landed.values()]
-    .filter(({ landedMs }) => within(landedMs, transfersIn))
-    .flatMap(transfer => {
-      const of = runs.get(transfer.txId) ?? []
-      const [first] = of.filter(reportsCharge)
-      // Runs of the period are compared with their transfers below.
-      const booked = first && !within(first.startedMs, runsIn) ? misdated(first, transfer) : undefined
-      return unbooked(transfer, of) ?? booked ?? []
-    })
-}
-
-async function differencesOfRuns(
-  options: ComparisonOptions,
-  transfers: IncomingTransfers,
-  { runs, landed }: Found,
-): Promise<Difference[]> {
-  const differences: Difference[] = []
-  for (const all of runs.values()) {
-    if (differences.length >= DIFFERENCES_MAX) return differences
-    const bookings = all.filter(reportsCharge)
-    const inPeriod = bookings.filter(({ startedMs }) => within(startedMs, options.runsIn))
-    if (inPeriod.length === 0) continue
-    differences.push(...reportedTwice(bookings))
-    const transfer = await transferOf(inPeriod[0]!, landed, transfers)
-    if (transfer === undefined) differences.push(await absent(inPeriod[0]!, options))
-    else for (const run of inPeriod) differences.push(...unequalParts(run, transfer, options.header))
-  }
-  return differences
-}
-
-async function transferOf({ txId }: EndedCall, landed: Found['landed'], transfers: IncomingTransfers) {
-  return txId === undefined ? undefined : (landed.get(txId) ?? (await transfers.find(txId)))
-}
-
-async function absent(run: EndedCall, { header, confirmedRound }: ComparisonOptions): Promise<Difference> {
-  const round = run.txId === undefined ? undefined : await confirmedRound?.(header, run.txId)
-  if (round !== undefined) return differenceOf(run, 'indexer_behind', `the node has it in round ${round}`)
-  const named = run.txId === undefined ? 'it names no transaction' : 'its transaction has not landed'
-  const amount = formatUsd(paymentOf(run).amount)
-  return differenceOf(run, 'missing_transaction', `${amount} was recorded, and ${named}`)
 }

@@ -6,7 +6,7 @@
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import { networkIdsOf } from '../domain/network.js'
-import { encodeHeader, isRecord } from '../domain/x402.js'
+import { encodeHeader } from '../domain/x402.js'
 import type { BazaarIndex } from '../facilitator/bazaar-index.js'
 import type { Refused } from '../facilitator/group-checks.js'
 import {
@@ -34,131 +34,117 @@ export interface FacilitatorOptions {
 
 const ROUND_MS_MAX = 60_000
 
-export function facilitatorRoutes(options: FacilitatorOptions): Route[] {
-  const { faults, bazaar } = options
+export function facilitatorRoutes({
+  ledger,
+  sponsor,
+  bazaar,
+  faults,
+  clock,
+  strangers,
+}: FacilitatorOptions): Route[] {
   const withFault = (stage: Stage, answer: (fault: Fault | undefined) => Reply | Promise<Reply>) => {
     const fault = faults.take(stage)
     return (fault && transportFault(fault.behaviour)) ?? answer(fault)
   }
+  const payerUnder = (fault: Fault | undefined, payer: string) =>
+    fault?.behaviour === 'other-payer' ? strangers.address : payer
+
+  function supported(fault?: Fault): Reply {
+    const ids = networkIdsOf(ledger.network, 'both')
+    const networks = fault?.behaviour === 'other-network' ? [strangers.network] : ids
+    const known = fault?.behaviour === 'refuse' ? [] : networks
+    return json(200, supportedAnswer(known, payerUnder(fault, sponsor.address)))
+  }
+
+  function verify({ payload, requirements }: Question, fault?: Fault): Reply {
+    if (fault?.behaviour === 'refuse') return json(200, invalid('refused_by_sandbox_fault'))
+    if (fault?.behaviour === 'lie') return json(200, { isValid: true, payer: reader.read(payload)?.payer })
+    const verdict = checkTransactions(payload, requirements, ledger, sponsor)
+    if (!verdict.ok) return json(200, invalid(codeOf(verdict), verdict.message))
+    const answer = { isValid: yesValue(fault), payer: payerUnder(fault, verdict.payer) }
+    return json(200, answer, listed({ payload, requirements }))
+  }
+
+  function settle(asked: Question, fault?: Fault): Reply | Promise<Reply> {
+    switch (fault?.behaviour) {
+      case 'refuse':
+        return unsettled(asked, 'insufficient_funds')
+      case 'slow-before':
+        return sleep(clock, fault.delayMs).then(() => settle(asked))
+      case 'pending':
+        return unsettled(asked, 'settlement_pending', reader.read(asked.payload)?.txId)
+      case 'lie': {
+        const { txId = '', payer } = reader.read(asked.payload) ?? {}
+        return json(200, { success: true, transaction: txId, network: asked.requirements.network, payer })
+      }
+      case 'die-before':
+        return cut
+      case 'late':
+        clock.after(fault.delayMs, () => submit(asked))
+        return cut
+    }
+    const verdict = submit(asked)
+    if (!verdict.ok || ledger.landed(verdict.txId)) return settled(asked, verdict, fault)
+    return landing(verdict).then(landed =>
+      landed === 'pending'
+        ? unsettled(asked, 'settlement_pending', verdict.txId)
+        : settled(asked, landed, fault),
+    )
+  }
+
+  function settled(asked: Question, verdict: Accepted | Refused, fault?: Fault): Reply | Promise<Reply> {
+    if (fault?.behaviour === 'die-after') return cut
+    if (fault?.behaviour === 'error-after') return unsettled(asked, 'unexpected_settle_error')
+    if (!verdict.ok) return unsettled(asked, codeOf(verdict), '', verdict.message)
+    const receipt = {
+      success: yesValue(fault),
+      transaction: fault?.behaviour === 'other-tx' ? 'A'.repeat(52) : verdict.txId,
+      network: fault?.behaviour === 'other-network' ? strangers.network : asked.requirements.network,
+      payer: payerUnder(fault, verdict.payer),
+    }
+    const reply = json(200, receipt, listed(asked))
+    return fault?.behaviour === 'slow-after' ? sleep(clock, fault.delayMs).then(() => reply) : reply
+  }
+
+  async function landing(verdict: Accepted): Promise<Accepted | Refused | 'pending'> {
+    const { rounds } = ledger
+    while (ledger.waitingFor(verdict.txId)) {
+      const before = rounds.current()
+      await rounds.past(before, ROUND_MS_MAX)
+      // The sandbox closes, or its rounds stand still.
+      if (rounds.current() === before) return 'pending'
+    }
+    if (ledger.landed(verdict.txId)) return verdict
+    return failed(ledger.dropped(verdict.txId)?.error ?? 'The transaction is gone')
+  }
+
+  /** Checks and lands the payment in one step, so that of concurrent requests exactly one succeeds. */
+  function submit({ payload, requirements }: Question): Accepted | Refused {
+    const verdict = checkTransactions(payload, requirements, ledger, sponsor)
+    const refusal = verdict.ok ? ledger.submit(verdict.group) : undefined
+    return refusal ? failed(`Failed to submit transaction: ${refusal.message}`) : verdict
+  }
+
+  function listed({ payload, requirements }: Question): Record<string, string> {
+    if (!bazaar.add(payload, requirements)) return {}
+    return { 'EXTENSION-RESPONSES': encodeHeader({ bazaar: { status: 'success' } }) }
+  }
+
   return [
-    get(/^\/supported$/, () => withFault('supported', fault => supported(options, fault))),
+    get(/^\/supported$/, () => withFault('supported', supported)),
     post(/^\/verify$/, ({ body }) => {
       const asked = askedIn(body)
-      return withFault('verify', fault => verify(options, asked, fault))
+      return withFault('verify', fault => verify(asked, fault))
     }),
     post(/^\/settle$/, ({ body }) => {
       const asked = askedIn(body)
-      return withFault('settle', fault => settle(options, asked, fault))
+      return withFault('settle', fault => settle(asked, fault))
     }),
     get(/^\/discovery\/resources$/, ({ query }) => json(200, bazaar.list(query))),
   ]
 }
 
-function supported({ ledger, sponsor, strangers }: FacilitatorOptions, fault?: Fault): Reply {
-  const feePayer = fault?.behaviour === 'other-payer' ? strangers.address : sponsor.address
-  const ids = networkIdsOf(ledger.network, 'both')
-  const networks = fault?.behaviour === 'other-network' ? [strangers.network] : ids
-  return json(200, supportedAnswer(fault?.behaviour === 'refuse' ? [] : networks, feePayer))
-}
-
-function verify(options: FacilitatorOptions, { payload, requirements }: Question, fault?: Fault): Reply {
-  const { ledger, sponsor, strangers } = options
-  if (fault?.behaviour === 'refuse') return json(200, invalid('refused_by_sandbox_fault'))
-  if (fault?.behaviour === 'lie') return json(200, { isValid: true, payer: readPayment(payload)?.payer })
-  const verdict = checkTransactions(payload, requirements, ledger, sponsor)
-  if (!verdict.ok) return json(200, invalid(codeOf(verdict), verdict.message))
-  const payer = fault?.behaviour === 'other-payer' ? strangers.address : verdict.payer
-  return json(200, { isValid: yesValue(fault), payer }, listed(options, { payload, requirements }))
-}
-
-function settle(options: FacilitatorOptions, asked: Question, fault?: Fault): Reply | Promise<Reply> {
-  const { network } = asked.requirements
-  const unsettled = (errorReason: string, transaction?: string) =>
-    json(200, unsettledBecause(errorReason, network, transaction))
-  switch (fault?.behaviour) {
-    case 'refuse':
-      return unsettled('insufficient_funds')
-    case 'slow-before':
-      return sleep(options.clock, fault.delayMs).then(() => settle(options, asked))
-    case 'pending':
-      return unsettled('settlement_pending', readPayment(asked.payload)?.txId)
-    case 'lie': {
-      const { txId = '', payer } = readPayment(asked.payload) ?? {}
-      return json(200, { success: true, transaction: txId, network, payer })
-    }
-    case 'die-before':
-      return cut
-    case 'late':
-      options.clock.after(fault.delayMs, () => submit(options, asked))
-      return cut
-  }
-  const verdict = submit(options, asked)
-  if (verdict.ok && !options.ledger.landed(verdict.txId))
-    return landing(options, verdict).then(landed =>
-      landed === 'pending'
-        ? json(200, unsettledBecause('settlement_pending', network, verdict.txId))
-        : settled(options, asked, landed, fault),
-    )
-  return settled(options, asked, verdict, fault)
-}
-
-function settled(
-  options: FacilitatorOptions,
-  asked: Question,
-  verdict: Accepted | Refused,
-  fault?: Fault,
-): Reply | Promise<Reply> {
-  const { strangers } = options
-  const { network } = asked.requirements
-  if (fault?.behaviour === 'die-after') return cut
-  if (fault?.behaviour === 'error-after')
-    return json(200, unsettledBecause('unexpected_settle_error', network))
-  if (!verdict.ok) return json(200, unsettledBecause(codeOf(verdict), network, '', verdict.message))
-  const receipt = {
-    success: yesValue(fault),
-    transaction: fault?.behaviour === 'other-tx' ? 'A'.repeat(52) : verdict.txId,
-    network: fault?.behaviour === 'other-network' ? strangers.network : network,
-    payer: fault?.behaviour === 'other-payer' ? strangers.address : verdict.payer,
-  }
-  const reply = json(200, receipt, listed(options, asked))
-  return fault?.behaviour === 'slow-after' ? sleep(options.clock, fault.delayMs).then(() => reply) : reply
-}
-
-async function landing(
-  { ledger }: FacilitatorOptions,
-  verdict: Accepted,
-): Promise<Accepted | Refused | 'pending'> {
-  const { rounds } = ledger
-  while (ledger.waitingFor(verdict.txId)) {
-    const before = rounds.current()
-    await rounds.past(before, ROUND_MS_MAX)
-    // The sandbox closes, or its rounds stand still.
-    if (rounds.current() === before) return 'pending'
-  }
-  if (ledger.landed(verdict.txId)) return verdict
-  const message = ledger.dropped(verdict.txId)?.error ?? 'The transaction is gone'
-  return { ok: false, reason: 'settlement_failed', message }
-}
-
-function unsettledBecause(errorReason: string, network: unknown, transaction = '', errorMessage?: string) {
-  return { success: false, errorReason, errorMessage, transaction, network }
-}
-
-/** Checks and lands the payment in one step, so that of concurrent requests exactly one succeeds. */
-function submit(
-  { ledger, sponsor }: FacilitatorOptions,
-  { payload, requirements }: Question,
-): Accepted | Refused {
-  const verdict = checkTransactions(payload, requirements, ledger, sponsor)
-  if (!verdict.ok) return verdict
-  const refusal = ledger.submit(verdict.group)
-  if (!refusal) return verdict
-  return {
-    ok: false,
-    reason: 'settlement_failed',
-    message: `Failed to submit transaction: ${refusal.message}`,
-  }
-}
+const reader = algorandPaymentReader()
 
 function askedIn(body: Buffer): Question {
   const question = questionIn(jsonBody(body))
@@ -166,15 +152,13 @@ function askedIn(body: Buffer): Question {
   return question
 }
 
-function listed({ bazaar }: FacilitatorOptions, { payload, requirements }: Question): Record<string, string> {
-  if (!bazaar.add(payload, requirements)) return {}
-  return { 'EXTENSION-RESPONSES': encodeHeader({ bazaar: { status: 'success' } }) }
+function unsettled({ requirements }: Question, errorReason: string, transaction = '', errorMessage?: string) {
+  const { network } = requirements
+  return json(200, { success: false, errorReason, errorMessage, transaction, network })
 }
 
-const reader = algorandPaymentReader()
-
-function readPayment(payload: unknown) {
-  return isRecord(payload) ? reader.read(payload) : undefined
+function failed(message: string): Refused {
+  return { ok: false, reason: 'settlement_failed', message }
 }
 
 function yesValue(fault: Fault | undefined): unknown {

@@ -42,7 +42,7 @@ export async function sellingChecks(seller: Seller): Promise<Finding[]> {
         ? facilitatorFindings(facilitatorUrl, network)
         : inProcessFindings(sponsor, algod),
       algorandNode(seller.node.url, network, algod),
-      usdcAsset(network, node, isSandbox),
+      usdcAsset(network, node, isSandbox).catch(unanswered(ASSET)),
     ])
     return findings.flat()
   } finally {
@@ -55,9 +55,7 @@ function payee(address: string | undefined, network: NetworkFacts, algod: Algod)
     ? payToCheck('payTo', address)
     : failed('payTo', 'not set', 'Put the address to be paid at into SVC_PAY_TO, or give --pay-to.')
   const optIn = isValidAddress(address)
-    ? optInCheck(OPT_IN, address, network, algod).catch(error =>
-        failed(OPT_IN, messageOf(error), 'See the check of the Algorand node.'),
-      )
+    ? optInCheck(OPT_IN, address, network, algod).catch(unanswered(OPT_IN))
     : skipped(OPT_IN, 'there is no payTo to look up')
   return [payTo, optIn] as const
 }
@@ -85,28 +83,25 @@ export async function algorandNode(
   }
 }
 
+/** Of a check whose node did not answer. */
+const unanswered = (check: string) => (error: unknown) =>
+  failed(check, messageOf(error), 'See the check of the Algorand node.')
+
 async function usdcAsset(network: NetworkFacts, node: Pick<NodeClient, 'find'>, isSandbox: boolean) {
   const { usdc: id, name } = network
   const isPublic = isPublicNetwork(network.key)
-  try {
-    const asset = await node.find(`/v2/assets/${id}`)
-    const { 'unit-name': unit, decimals } = isRecord(asset?.params) ? asset.params : {}
-    // On a network of one's own the asset's name does not matter.
-    if (decimals === USDC_DECIMALS && (unit === 'USDC' || !isPublic)) {
-      const what = isSandbox ? `play money with the id of USDC on ${name}` : `is ${String(unit)}`
-      return ok(ASSET, `${id}, ${what}, with ${decimals} decimals`)
-    }
-    const found = asset ? `is '${String(unit)}', with ${String(decimals)} decimals` : 'does not exist there'
-    return failed(
-      ASSET,
-      `${id} ${found}`,
-      isPublic
-        ? `USDC has this id on ${name}: see the check of the node's network.`
-        : `usdc in the definition of ${name} is an asset of ${USDC_DECIMALS} decimals there.`,
-    )
-  } catch (error) {
-    return failed(ASSET, messageOf(error), 'See the check of the Algorand node.')
+  const asset = await node.find(`/v2/assets/${id}`)
+  const { 'unit-name': unit, decimals } = isRecord(asset?.params) ? asset.params : {}
+  // On a network of one's own the asset's name does not matter.
+  if (decimals === USDC_DECIMALS && (unit === 'USDC' || !isPublic)) {
+    const what = isSandbox ? `play money with the id of USDC on ${name}` : `is ${String(unit)}`
+    return ok(ASSET, `${id}, ${what}, with ${decimals} decimals`)
   }
+  const found = asset ? `is '${String(unit)}', with ${String(decimals)} decimals` : 'does not exist there'
+  const cure = isPublic
+    ? `USDC has this id on ${name}: see the check of the node's network.`
+    : `usdc in the definition of ${name} is an asset of ${USDC_DECIMALS} decimals there.`
+  return failed(ASSET, `${id} ${found}`, cure)
 }
 
 /** Whether the facilitator settles payments on this network, and pays the callers' network fees. */
@@ -151,21 +146,17 @@ async function asked(url: string, network: NetworkFacts): Promise<Finding[]> {
 async function inProcessFindings(sponsor: string, algod: Pick<Algod, 'account'>): Promise<Finding[]> {
   const where =
     "in the process of the agent, where it cannot be asked: its sponsor and the agent's node are checked"
-  return [ok(FACILITATOR, where), await sponsorFinding(sponsor, algod)]
+  return [ok(FACILITATOR, where), await sponsorFinding(sponsor, algod).catch(unanswered(FEES))]
 }
 
 async function sponsorFinding(sponsor: string, algod: Pick<Algod, 'account'>): Promise<Finding> {
   if (!isValidAddress(sponsor))
     return failed(FEES, `'${sponsor}' is not an address`, 'Copy it again: svc wallet address prints it.')
-  try {
-    const { microAlgos, minBalanceMicroAlgos } = await algod.account(sponsor)
-    const spendable = microAlgos - minBalanceMicroAlgos
-    return spendable >= PAYMENT_FEE_MICRO_ALGOS
-      ? ok(FEES, `network fees are paid by ${sponsor}, which can spend ${algos(spendable)} ALGO`)
-      : failed(FEES, `${sponsor} cannot pay for a payment`, 'Send it ALGO: one pays for about 450 payments.')
-  } catch (error) {
-    return failed(FEES, messageOf(error), 'See the check of the Algorand node.')
-  }
+  const { microAlgos, minBalanceMicroAlgos } = await algod.account(sponsor)
+  const spendable = microAlgos - minBalanceMicroAlgos
+  return spendable >= PAYMENT_FEE_MICRO_ALGOS
+    ? ok(FEES, `network fees are paid by ${sponsor}, which can spend ${algos(spendable)} ALGO`)
+    : failed(FEES, `${sponsor} cannot pay for a payment`, 'Send it ALGO: one pays for about 450 payments.')
 }
 
 function failing(message: string): Finding[] {

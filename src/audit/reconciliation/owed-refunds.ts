@@ -7,9 +7,9 @@ import { reportsCharge } from '../../domain/income-bookings.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { JournalHeader, JournalRun } from '../journal/journal-lines.js'
+import type { JournalRun } from '../journal/journal-lines.js'
 import type { Finding } from './findings.js'
-import type { IncomingTransfers, Transfer } from './incoming-transfers.js'
+import type { Transfer } from './incoming-transfers.js'
 import {
   type ReconciliationOptions,
   type ReconciliationReport,
@@ -85,10 +85,56 @@ export async function owedRefunds(options: OwedOptions): Promise<OwedReport> {
     ),
     ...unanswered.values(),
   ]
+  const { knownRefunds, clock = systemClock } = options
+  const { payTo, asset } = books.header
   const transfers = options.transfers(books.header)
+
+  /** Only what the chain has is owed: a run may name a payment that never landed, or that paid somebody else. */
+  async function landedOf(suspects: readonly Suspect[]): Promise<OwedRefund[]> {
+    const owed = new Map<string, OwedRefund>()
+    for (const { txId, ...suspect } of suspects) {
+      const transfer = owed.has(txId) ? undefined : await transfers.find(txId)
+      if (transfer?.receiver !== payTo || transfer.asset !== asset || transfer.amount === 0n) continue
+      const { payer, amount, landedMs } = transfer
+      owed.set(txId, { ...suspect, txId, payer, amount, landedMs })
+    }
+    return [...owed.values()].sort((a, b) => a.landedMs - b.landedMs)
+  }
+
+  /** What `payTo` has sent to a payer since, oldest first. Indexers list an account's transactions newest first. */
+  async function sentTo({ payer, landedMs }: OwedRefund): Promise<Transfer[]> {
+    const found: Transfer[] = []
+    const since = { fromMs: landedMs - SECOND_MS, toMs: clock.now() + AHEAD_MS }
+    for await (const page of transfers.to(payer, asset, since))
+      found.push(...page.filter(transfer => transfer.payer === payTo))
+    return found.sort((a, b) => a.landedMs - b.landedMs)
+  }
+
+  /** A transfer whose note names a payment counts for that one alone. Of the others each counts for one, the oldest first. */
+  async function markedSentBack(owed: readonly OwedRefund[]): Promise<readonly OwedRefund[]> {
+    const back = new Map<string, Transfer[]>()
+    for (const refund of owed) if (!back.has(refund.payer)) back.set(refund.payer, await sentTo(refund))
+    // In this order: a transfer that is a refund for sure is not left for another payment.
+    const ways: readonly [
+      as: 'sentBackBy' | 'maybeSentBackBy',
+      is: (to: Transfer, of: OwedRefund) => boolean,
+    ][] = [
+      ['sentBackBy', (to, of) => to.amount >= of.amount && to.note?.includes(of.txId) === true],
+      ['sentBackBy', (to, of) => to.amount === of.amount && knownRefunds?.has(to.txId) === true],
+      ['maybeSentBackBy', (to, of) => to.amount === of.amount && !NAMES_A_TRANSACTION.test(to.note ?? '')],
+    ]
+    let refunds = owed
+    for (const [as, is] of ways)
+      refunds = refunds.map(refund => {
+        if (refund.sentBackBy !== undefined) return refund
+        const by = taken(back.get(refund.payer)!, to => to.landedMs >= refund.landedMs && is(to, refund))
+        return by === undefined ? refund : { ...refund, [as]: by }
+      })
+    return refunds
+  }
+
   try {
-    const landed = await landedOf(suspects, transfers, books.header)
-    const all = await markedSentBack(landed, transfers, books.header, options)
+    const all = await markedSentBack(await landedOf(suspects))
     const [mayBeKept, refunds] = [true, false].map(is =>
       all.filter(({ reason }) => MAY_BE_KEPT.has(reason) === is),
     ) as [OwedRefund[], OwedRefund[]]
@@ -121,61 +167,6 @@ async function leaveOutAnswered(
 function isAnswer({ final, code, streamBroken, streaming }: JournalRun): boolean {
   const isWhole = !streamBroken && !streaming
   return (final === 'settled' || final === 'replayed') && code === OUTCOMES[final].code && isWhole
-}
-
-/** Only what the chain has is owed: a run may name a payment that never landed, or that paid somebody else. */
-async function landedOf(
-  suspects: readonly Suspect[],
-  transfers: IncomingTransfers,
-  { payTo, asset }: JournalHeader,
-): Promise<OwedRefund[]> {
-  const owed = new Map<string, OwedRefund>()
-  for (const { txId, ...suspect } of suspects) {
-    const transfer = owed.has(txId) ? undefined : await transfers.find(txId)
-    if (transfer?.receiver !== payTo || transfer.asset !== asset || transfer.amount === 0n) continue
-    const { payer, amount, landedMs } = transfer
-    owed.set(txId, { ...suspect, txId, payer, amount, landedMs })
-  }
-  return [...owed.values()].sort((a, b) => a.landedMs - b.landedMs)
-}
-
-/** A transfer whose note names a payment counts for that one alone. Of the others each counts for one, the oldest first. */
-async function markedSentBack(
-  owed: readonly OwedRefund[],
-  transfers: IncomingTransfers,
-  { payTo, asset }: JournalHeader,
-  { knownRefunds, clock = systemClock }: OwedOptions,
-): Promise<OwedRefund[]> {
-  const back = new Map<string, Transfer[]>()
-  for (const { payer, landedMs } of owed) {
-    if (back.has(payer)) continue
-    const found: Transfer[] = []
-    const since = { fromMs: landedMs - SECOND_MS, toMs: clock.now() + AHEAD_MS }
-    for await (const page of transfers.to(payer, asset, since))
-      found.push(...page.filter(transfer => transfer.payer === payTo))
-    // Indexers list an account's transactions newest first.
-    back.set(
-      payer,
-      found.sort((a, b) => a.landedMs - b.landedMs),
-    )
-  }
-  // In this order: a transfer that is a refund for sure is not left for another payment.
-  const ways: readonly [
-    as: 'sentBackBy' | 'maybeSentBackBy',
-    is: (to: Transfer, of: OwedRefund) => boolean,
-  ][] = [
-    ['sentBackBy', (to, of) => to.amount >= of.amount && to.note?.includes(of.txId) === true],
-    ['sentBackBy', (to, of) => to.amount === of.amount && knownRefunds?.has(to.txId) === true],
-    ['maybeSentBackBy', (to, of) => to.amount === of.amount && !NAMES_A_TRANSACTION.test(to.note ?? '')],
-  ]
-  let refunds = owed
-  for (const [as, is] of ways)
-    refunds = refunds.map(refund => {
-      if (refund.sentBackBy !== undefined) return refund
-      const by = taken(back.get(refund.payer)!, to => to.landedMs >= refund.landedMs && is(to, refund))
-      return by === undefined ? refund : { ...refund, [as]: by }
-    })
-  return [...refunds]
 }
 
 function taken(transfers: Transfer[], matches: (transfer: Transfer) => boolean): string | undefined {

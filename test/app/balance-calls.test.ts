@@ -66,9 +66,10 @@ function balanced({ left = 3 * PRICE, handler = () => 'work', store, request, gi
   Object.assign(world, { store: charges, ...given?.world })
   Object.assign(world.upkeep, { leases })
   const told: EndedCall[] = []
+  const streaming: EndedCall[] = []
   const observer: CallObserver = {
     ended: call => void told.push(call),
-    streaming: () => expect.unreachable('what a stream costs is not known before its end'),
+    streaming: call => void streaming.push(call),
   }
   const charge = createCharge(world, [observer], { enter() {}, leave() {} })
   const callNow = (more: Partial<ChargeRequest> = {}) => charge.call('work', { ...asked, ...more })
@@ -76,6 +77,7 @@ function balanced({ left = 3 * PRICE, handler = () => 'work', store, request, gi
     ...it,
     pending,
     told,
+    streaming,
     charges: whole,
     timeline,
     runs: () => runs,
@@ -543,6 +545,19 @@ describe('while the store is silent', () => {
   })
 })
 
+it('a call whose answer cannot be sealed is told as in doubt, and what it reserved is free when its lease ends', async () => {
+  const it = balanced()
+  const iv = () => {
+    throw new Error('no randomness')
+  }
+  Object.assign(it.world, { random: { ...it.world.random, iv } })
+  const outcome = await it.call()
+  expect([outcome.final, outcome.answer]).toEqual(['uncounted', undefined])
+  expect(it.units()).toEqual([{ balance: ID, inDoubt: PRICE }])
+  await it.timeline.run(it.timeline.nowMs + LEASE_MS + 1)
+  expect(await it.stored()).toEqual({ unused: 3 * PRICE, free: 3 * PRICE })
+})
+
 describe('a stream on a balance', () => {
   /** Its chunks as they are read, and what its handler says that it cost, before it breaks the stream or ends it. */
   function streamed(
@@ -584,8 +599,10 @@ describe('a stream on a balance', () => {
     [undefined, PRICE],
     ['$0.004', 4_000],
   ])('is reserved until it has ended, and counted then: %s', async (cost, charged) => {
-    const { call, stored, toldOf } = streamed(cost)
+    const { call, stored, toldOf, streaming } = streamed(cost)
     const outcome = await call()
+    // What it costs is not known yet.
+    expect(streaming).toEqual([])
     expect(outcome).toMatchObject({
       final: 'counted',
       balance: { id: ID, reserved: PRICE, left: 3 * PRICE },
@@ -594,6 +611,23 @@ describe('a stream on a balance', () => {
     const left = 3 * PRICE - charged
     expect(await toldOf(outcome)).toEqual({ afterMs: 0, units: { balance: ID, used: charged, left } })
     expect(await stored()).toEqual({ unused: left, free: left })
+  })
+
+  it('has its lease renewed until it is counted, and no longer', async () => {
+    let renewed = 0
+    const it: ReturnType<typeof streamed> = streamed(undefined, store => ({
+      async renew(...renewal) {
+        renewed++
+        return store.renew(...renewal)
+      },
+    }))
+    const outcome = await it.call()
+    await it.timeline.run(it.timeline.nowMs + LEASE_MS)
+    expect(renewed).toBeGreaterThan(0)
+    await it.toldOf(outcome)
+    renewed = 0
+    await it.timeline.run(it.timeline.nowMs + 3 * LEASE_MS)
+    expect(renewed).toBe(0)
   })
 
   it('tells what was left when it was counted, not when it began', async () => {
@@ -653,6 +687,7 @@ describe('a stream on a balance', () => {
     const { afterMs, units } = await it.toldOf(await it.call())
     expect(units).toEqual({ balance: ID, inDoubt: PRICE })
     expect(CERTAINTY_MS - afterMs).toBeLessThan(5_000)
+    expect(it.pending).toHaveLength(1)
     await it.charges.close(it.pending[0]!)
     expect(await it.stored()).toEqual({ unused: 2 * PRICE, free: 2 * PRICE })
   })

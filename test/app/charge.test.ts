@@ -92,6 +92,19 @@ describe('a call', () => {
     expect(seen.inFlight).toBe(0)
   })
 
+  it('is quoted what its method costs, and what the first method costs where its door names none', async () => {
+    const { charge, request, endpoint } = seller()
+    const get = { ...endpoint, def: { ...endpoint.def, amount: '777' } }
+    const quoted = async (method?: 'GET' | 'POST') => {
+      const target = method && { method, path: '/work', params: {} }
+      const { challenge } = await charge.call('work', { ...request, ...(target && { target }) })
+      return challenge!.required.accepts[0]!.amount
+    }
+    expect(await quoted('GET')).toBe('10000')
+    Object.assign(endpoint, { byMethod: new Map([['GET', get]]) })
+    expect([await quoted('GET'), await quoted('POST'), await quoted()]).toEqual(['777', '10000', '10000'])
+  })
+
   it('has given back what it held before it is told so', async () => {
     const { charge, request, seen } = seller(paid)
     const outcome = await charge.call('work', request)
@@ -196,6 +209,9 @@ describe('a call', () => {
           : { streamBroken: undefined, brokenBy: undefined },
       )
       expect(told).toEqual([{ endpoint: it.endpoint.def, call: it.ended[0] }])
+      // An observer need not hear of what is not over.
+      const errors = (it.seen.logged as { err?: unknown }[]).map(({ err }) => err)
+      expect(errors.filter(err => err instanceof TypeError)).toEqual([])
     },
   )
 

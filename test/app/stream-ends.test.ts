@@ -166,6 +166,22 @@ describe('the stream of a charged call', () => {
   })
 })
 
+it('a stream that has ended is told at once, and the server waits until the store was asked', async () => {
+  const { world, call, inFlight, seen } = streaming()
+  let closed = () => {}
+  const close = () => new Promise(resolve => (closed = () => resolve('closed')))
+  Object.assign(world.store, { close })
+  closeCall(world, call, 'settled', inFlight)
+  for await (const _chunk of call.handled.answer!.stream!.chunks);
+  seen.end!(true)
+  expect((await call.handled.streamEnd)!.brokenBy).toBeUndefined()
+  await new Promise(resolve => setImmediate(resolve))
+  expect({ inFlight: seen.inFlight, leases: seen.leases }).toEqual({ inFlight: 1, leases: [] })
+  closed()
+  await expect.poll(() => seen.inFlight).toBe(0)
+  expect(seen.leases).toEqual([`drop ${UUID}`])
+})
+
 it('a stream whose answer cannot be sealed keeps no server from stopping, and its lease ends', async () => {
   const { world, call, inFlight, seen } = streaming()
   closeCall(world, call, 'settled', inFlight)

@@ -325,6 +325,17 @@ describe('the window that a payment bought', () => {
     expect(windowSold(sale({ extra }), 'call')!.terms).toStrictEqual({ resource: RESOURCE, ...terms })
   })
 
+  it.each(['many', '5', 0, -1, 1.5, 2 ** 53, null])(
+    'has no count that can be held against its seller: %j',
+    calls => {
+      const { terms } = windowSold(
+        sale({ extra: { subscriptionPeriod: '1h', subscriptionCalls: calls } }),
+        'call',
+      )!
+      expect(terms).toStrictEqual({ resource: RESOURCE, lasting })
+    },
+  )
+
   it('is a guess where neither the quote nor the caller named one', () => {
     for (const extra of [{}, { subscriptionCalls: 5 }]) {
       expect(windowSold(sale({ extra }), 'call')!.terms).toStrictEqual({ resource: RESOURCE, isGuess: true })

@@ -33,44 +33,29 @@ export const SCHEMAS = {
 } as const satisfies Schema
 
 export const PARAMETERS = {
-  payment: {
-    name: PAYMENT_SIGNATURE_HEADER,
-    in: 'header',
-    required: false,
-    description: `Base64 of the JSON of a signed x402 payment (version 2) for what the 402 asked. ${LEGACY_PAYMENT_HEADER} is read as well.`,
-    schema: text,
-  },
-  idempotencyKey: {
-    name: IDEMPOTENCY_KEY_HEADER,
-    in: 'header',
-    required: false,
-    description:
-      'Names this request: where the server remembers keys, a retry with the same key and body is the same call.',
-    schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX },
-  },
-  subscriptionKey: {
-    name: 'x-svc-subscription',
-    in: 'header',
-    required: false,
-    description:
-      'The key of a window that was bought: the call is covered by it, until the window ends or its calls are used.',
-    schema: text,
-  },
-  balanceKey: {
-    name: BALANCE_KEY_HEADER,
-    in: 'header',
-    required: false,
-    description: `The key of a balance that was bought: the call takes what it costs from it. Needs an ${IDEMPOTENCY_KEY_HEADER}.`,
-    schema: text,
-  },
-  maxCharge: {
-    name: MAX_CHARGE_HEADER,
-    in: 'header',
-    required: false,
-    description: 'The most that the call may take from the balance, in base units.',
-    schema: text,
-  },
+  payment: header(
+    PAYMENT_SIGNATURE_HEADER,
+    `Base64 of the JSON of a signed x402 payment (version 2) for what the 402 asked. ${LEGACY_PAYMENT_HEADER} is read as well.`,
+  ),
+  idempotencyKey: header(
+    IDEMPOTENCY_KEY_HEADER,
+    'Names this request: where the server remembers keys, a retry with the same key and body is the same call.',
+    { ...text, minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX },
+  ),
+  subscriptionKey: header(
+    'x-svc-subscription',
+    'The key of a window that was bought: the call is covered by it, until the window ends or its calls are used.',
+  ),
+  balanceKey: header(
+    BALANCE_KEY_HEADER,
+    `The key of a balance that was bought: the call takes what it costs from it. Needs an ${IDEMPOTENCY_KEY_HEADER}.`,
+  ),
+  maxCharge: header(MAX_CHARGE_HEADER, 'The most that the call may take from the balance, in base units.'),
 } as const satisfies Schema
+
+function header(name: string, description: string, schema: Schema = text): Schema {
+  return { name, in: 'header', required: false, description, schema }
+}
 
 export const HEADERS = {
   paymentRequired: {

@@ -1,37 +1,9 @@
 /** What memory keeps of answers, held against lists that are searched from the front: what is dropped, and in which order. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Fifo, KeptAnswers } from '../../src/adapters/memory/kept-answers.js'
+import { KeptAnswers } from '../../src/adapters/memory/kept-answers.js'
 import type { Claim } from '../../src/domain/charge-store/records.js'
 import { KEPT_BYTES_MAX, KEPT_RECORD_BYTES } from '../../src/domain/machines/claim-and-payment.rules.js'
-
-describe('a queue', () => {
-  it('does as a list does, whatever is added, removed and added again', () => {
-    const step = fc.record({ adds: fc.boolean(), item: fc.nat(9) })
-    fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), steps => {
-        const fifo = new Fifo<number>()
-        let list: number[] = []
-        for (const { adds, item } of steps) {
-          if (adds && !list.includes(item)) {
-            fifo.add(item)
-            list.push(item)
-          } else {
-            expect(fifo.delete(item)).toBe(list.includes(item))
-            list = list.filter(other => other !== item)
-          }
-          expect({ size: fifo.size, oldest: fifo.oldest }).toEqual({ size: list.length, oldest: list[0] })
-        }
-        for (const item of list) {
-          expect(fifo.oldest).toBe(item)
-          expect(fifo.delete(item)).toBe(true)
-        }
-        expect({ size: fifo.size, oldest: fifo.oldest }).toEqual({ size: 0, oldest: undefined })
-      }),
-      { numRuns: 300 },
-    )
-  })
-})
 
 interface Answer {
   readonly id: number

@@ -22,7 +22,7 @@ function server(rate: Partial<Rate> = {}, given: Given = {}) {
   const { world, timeline } = oneCall({ ...given, endpoint, reader })
   const tasks = tasksOver(world, {
     store: memoryTasks({ clock: world.clock }),
-    terms: { max: 100, inputBytesMax: 100 },
+    terms: { max: 100, maxInputBytes: 100 },
     quoteLifeMs: 60_000,
   })
   const payment = (name: string) => ({ payload: name }) as never

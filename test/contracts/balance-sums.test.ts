@@ -19,7 +19,7 @@ let server: RedisServer
 let connections: readonly Connection[]
 beforeAll(async () => {
   server = await startRedis({ settings: ['save ""'] })
-  connections = [1, 2].map(() => connect(server.url, { commandTimeoutMs: 20_000 }))
+  connections = [1, 2].map(() => connect(server.url, 20_000))
 })
 afterAll(async () => {
   await Promise.all(connections.map(connection => connection.close()))

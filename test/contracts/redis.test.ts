@@ -34,7 +34,7 @@ let redis: Awaited<ReturnType<typeof anyRedis>>
 let connection: Connection
 beforeAll(async () => {
   redis = await anyRedis()
-  connection = connect(redis.url, { commandTimeoutMs: 5_000 })
+  connection = connect(redis.url, 5_000)
 })
 afterAll(async () => {
   await connection.close()
@@ -67,7 +67,7 @@ countersContract(runner, 'redis', () => {
 runsContract(runner, 'redis', capacity => redisRuns(connection, prefix(), capacity))
 
 it('sends what one turn of the event loop asks in one write', async () => {
-  const own = closing(connect(redis.url, { commandTimeoutMs: 5_000 }))
+  const own = closing(connect(redis.url, 5_000))
   await own.send(client => client.ping())
   const { stream } = own.client as Redis
   const [many, one] = [vi.spyOn(stream, '_writev'), vi.spyOn(stream, '_write')]

@@ -2,15 +2,9 @@
  * The group that a payment lands with: the rounds in which all of it is valid, and what speaks against it. Wallets pay in
  * groups that also opt in, call applications (to swap) and transfer.
  */
-import type { GroupProblem } from '../../ports/payment-reader.js'
+import type { ReadPayment } from '../../ports/payment-reader.js'
 import type { TransactionFacts } from './canonical-transaction.js'
 import { isWholeGroup, ungroupedHashOf } from './transaction-bytes.js'
-
-export interface GroupFacts {
-  readonly firstValid: bigint
-  readonly lastValid: bigint
-  readonly groupProblem: GroupProblem | undefined
-}
 
 interface Member {
   readonly txn: TransactionFacts
@@ -18,7 +12,10 @@ interface Member {
   readonly signedText: Uint8Array
 }
 
-export function groupFacts(members: readonly Member[], index: number): GroupFacts {
+export function groupFacts(
+  members: readonly Member[],
+  index: number,
+): Pick<ReadPayment, 'firstValid' | 'lastValid' | 'groupProblem'> {
   const group = members.map(({ txn }) => txn)
   const payment = group[index]!
   const hashAt = (at: number) => ungroupedHashOf(members[at]!.signedText.subarray(TX_BYTES))

@@ -9,44 +9,23 @@
 const PIECE_BYTES = 200
 
 export class BodyBudget {
-  readonly #bytesMax: number
-  #bytes = 0
+  readonly bytesMax: number
+  bytes = 0
   /** Bodies that are arriving, oldest first. */
-  readonly #arriving = new Set<BodyShare>()
+  readonly arriving = new Set<BodyShare>()
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
+    this.bytesMax = bytesMax
   }
 
   /** The route closes the share when the call is paid or has ended. */
   open(): BodyShare {
     return new BodyShare(this)
   }
-
-  /** Takes these bytes. Returns whether there is room, if needed by dropping bodies that began to arrive before this one. */
-  take(share: BodyShare, bytes: number): boolean {
-    while (this.#bytes + bytes > this.#bytesMax) {
-      const [oldest] = this.#arriving
-      if (oldest === undefined || oldest === share) return false
-      oldest.cut()
-    }
-    if (share.bytes === 0) this.#arriving.add(share)
-    this.#bytes += bytes
-    return true
-  }
-
-  arrived(share: BodyShare): void {
-    this.#arriving.delete(share)
-  }
-
-  free(share: BodyShare): void {
-    this.#arriving.delete(share)
-    this.#bytes -= share.bytes
-  }
 }
 
 export class BodyShare {
-  bytes = 0
+  #bytes = 0
   #onCut: (() => void) | undefined
   readonly #budget: BodyBudget
 
@@ -59,24 +38,33 @@ export class BodyShare {
     this.#onCut = listener
   }
 
+  /** Returns whether there is room, if needed by dropping bodies that began to arrive before this one. */
   take(pieceBytes: number): boolean {
     const bytes = pieceBytes + PIECE_BYTES
-    if (!this.#budget.take(this, bytes)) return false
-    this.bytes += bytes
+    const { arriving, bytesMax } = this.#budget
+    while (this.#budget.bytes + bytes > bytesMax) {
+      const [oldest] = arriving
+      if (oldest === undefined || oldest === this) return false
+      oldest.#cut()
+    }
+    if (this.#bytes === 0) arriving.add(this)
+    this.#budget.bytes += bytes
+    this.#bytes += bytes
     return true
   }
 
   arrived(): void {
-    this.#budget.arrived(this)
+    this.#budget.arriving.delete(this)
   }
 
-  cut(): void {
+  #cut(): void {
     this.close()
     this.#onCut?.()
   }
 
   close(): void {
-    this.#budget.free(this)
-    this.bytes = 0
+    this.arrived()
+    this.#budget.bytes -= this.#bytes
+    this.#bytes = 0
   }
 }

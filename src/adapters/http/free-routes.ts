@@ -32,7 +32,7 @@ export interface FreeRoutesOptions {
 }
 
 /** A body, and whether it reports a good condition. */
-interface Condition {
+export interface Condition {
   readonly ok: boolean
   readonly [field: string]: unknown
 }

@@ -20,11 +20,20 @@ import { KeptAnswers } from './kept-answers.js'
 const RECORD_BYTES = 1_750
 
 export interface ChargeBounds {
-  /** The most completed answers of each kind. */
+  /**
+   * The most completed answers of each kind: paid with a key, paid without one, and covered by a window. The oldest answer of the
+   * owner that has the most makes room; a key stays without its answer. @default 500
+   */
   readonly max: number
-  /** The most claims, and the most payments, of calls at work that have recorded nothing. */
+  /**
+   * The most claims, and the most payments, of calls at work that have recorded nothing. Answers have a bound of their own: with
+   * one bound for both, 520 unfunded payments pushed paid answers out. @default 10000
+   */
   readonly callsMax: number
-  /** The most bytes of answers whose payments are not decided. */
+  /**
+   * The most bytes of answers whose payments are not decided. They stay, so above it new calls are refused. A call that works
+   * already may go beyond it. @default 268435456
+   */
   readonly settlingBytesMax: number
 }
 

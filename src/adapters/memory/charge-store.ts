@@ -3,29 +3,14 @@
 import * as transition from '../../domain/charge-store/transition.js'
 import type { Opened, UnitsChargeStore } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import { ChargeRecords, copyOf } from './charge-records.js'
+import { type ChargeBounds, ChargeRecords, copyOf } from './charge-records.js'
 import { memoryCounters } from './counters.js'
 import { announceStore } from './memory-handed-over.js'
 import { memorySubscriptions } from './subscriptions.js'
 import { memoryTasks } from './task-store.js'
 
-export interface MemoryChargeStoreOptions {
+export interface MemoryChargeStoreOptions extends Partial<ChargeBounds> {
   readonly clock?: Pick<Clock, 'now' | 'monotonic'>
-  /**
-   * The most completed answers of each kind: paid with a key, paid without one, and covered by a window. The oldest answer of the
-   * owner that has the most makes room; a key stays without its answer. @default 500
-   */
-  readonly max?: number
-  /**
-   * The most calls at work that have recorded nothing. Answers have a bound of their own: with one bound for both, 520
-   * unfunded payments pushed paid answers out. @default 10000
-   */
-  readonly callsMax?: number
-  /**
-   * The most bytes of answers whose payments are not decided. They stay, so above it new calls are refused. A call that works
-   * already may go beyond it. @default 268435456
-   */
-  readonly settlingBytesMax?: number
 }
 
 export function memoryChargeStore(options: MemoryChargeStoreOptions = {}): UnitsChargeStore {

@@ -2,11 +2,7 @@
 
 const BUCKET_MS = 1_000
 
-export interface Expiring {
-  expiresAtMs: number
-}
-
-export class Expiry<T extends Expiring> {
+export class Expiry<T extends { readonly expiresAtMs: number }> {
   readonly #buckets = new Map<number, Set<T>>()
   #next = Number.POSITIVE_INFINITY
 

@@ -5,10 +5,6 @@ import { systemClock, withTimeout } from '../../ports/clock.js'
 /** An ioredis client: single, Sentinel or Cluster. */
 export type RedisClient = Redis | Cluster
 
-export interface ConnectionOptions {
-  readonly commandTimeoutMs: number
-}
-
 /** A Lua script, run in one round trip. Replies are `Buffer`s where they are strings. */
 export type Script = (keys: readonly string[], args: readonly ScriptArgument[]) => Promise<unknown>
 export type ScriptArgument = string | number | Buffer
@@ -28,10 +24,7 @@ export interface Connection {
 
 const RECONNECT_MS_MAX = 2_000
 
-export function connect(
-  redisOrUrl: RedisClient | string,
-  { commandTimeoutMs }: ConnectionOptions,
-): Connection {
+export function connect(redisOrUrl: RedisClient | string, commandTimeoutMs: number): Connection {
   const client = openClient(redisOrUrl, commandTimeoutMs)
   // Each command reports its own failure. Without a listener ioredis prints each attempt to reconnect.
   client.on('error', () => {})

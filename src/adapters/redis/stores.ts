@@ -92,9 +92,9 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
   if (!redisOrUrl) throw invalid('redisStores has no URL of Redis, such as redis://localhost:6379')
   const { prefix, commandTimeoutMs, runsCapacity, budget, logger, ...read } = readOptions(options, OPTIONS)
   const waitReplicas = checkedReplicas(read.waitReplicas, redisOrUrl)
-  const connection = connect(redisOrUrl, { commandTimeoutMs })
+  const connection = connect(redisOrUrl, commandTimeoutMs)
   const waiting =
-    waitReplicas > 0 ? replicated(connect(redisOrUrl, { commandTimeoutMs }), waitReplicas) : undefined
+    waitReplicas > 0 ? replicated(connect(redisOrUrl, commandTimeoutMs), waitReplicas) : undefined
   const time = serverTime(connection)
   const checkDurability = () => durabilityWarnings(connection, waitReplicas)
   warnAtEachConnection(connection, checkDurability, logger)

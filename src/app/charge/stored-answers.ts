@@ -1,5 +1,5 @@
 /** What is stored of an answer: it is sealed, and for garbage collection it has a time. No time decides about money. */
-import { createCipheriv, createDecipheriv, hash } from 'node:crypto'
+import { type BinaryLike, createCipheriv, createDecipheriv, createHmac } from 'node:crypto'
 import { bufferOf } from '../../domain/bytes.js'
 import type { ReadPayment } from '../../ports/payment-reader.js'
 import type { Random } from '../../ports/random.js'
@@ -10,7 +10,6 @@ const ALGORITHM = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const INFO = Buffer.from('svc stored answer\x01')
-const BLOCK_BYTES = 64
 
 /**
  * AES-256-GCM under a key that is derived from the secret, bound to the claim's name. A reader of the store
@@ -69,25 +68,12 @@ export function unsealBytes(sealed: Uint8Array, secret: string, name: string): B
   return plain
 }
 
-/** HKDF-SHA-256 (RFC 5869, section 2) with the claim's name as the salt, for one block of 32 bytes. */
+/** HKDF-SHA-256 (RFC 5869, section 2) with the claim's name as the salt, for one block of 32 bytes. `hkdfSync` takes thrice the time. */
 function sealingKey(secret: string, claim: string): Buffer {
-  return hmac(hmac(Buffer.from(claim), Buffer.from(secret)), INFO)
+  return hmac(hmac(claim, secret), INFO)
 }
 
-/** HMAC-SHA-256 (RFC 2104, section 2) of one-shot hashes, which are quicker than the objects of `createHmac`. */
-function hmac(key: Buffer, message: Buffer): Buffer {
-  const padded = key.length > BLOCK_BYTES ? sha256(key) : key
-  const half = (pad: number, text: Buffer) => {
-    const block = Buffer.allocUnsafe(BLOCK_BYTES + text.length).fill(pad)
-    for (let at = 0; at < padded.length; at++) block[at]! ^= padded[at]!
-    block.set(text, BLOCK_BYTES)
-    return sha256(block)
-  }
-  return half(0x5c, half(0x36, message))
-}
-
-/** By way of text: a digest as bytes is an `ArrayBuffer` of its own, whose collection costs more than the hash. */
-const sha256 = (bytes: Buffer) => Buffer.from(hash('sha256', bytes, 'binary'), 'binary')
+const hmac = (key: BinaryLike, message: BinaryLike) => createHmac('sha256', key).update(message).digest()
 
 /** Generous limits: slow rounds, and an hour for clocks and operators. */
 const ROUND_SLOW_MS = 4_000

@@ -8,6 +8,7 @@ import { type Clock, unlessAborted, wakefulClock, withTimeout } from '../../port
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import { type Random, randomId } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
+import type { HttpRequest } from './build-request.js'
 import type { LateSettlements } from './late-settlements.js'
 
 export interface Caps {
@@ -17,12 +18,8 @@ export interface Caps {
 
 export type SpendingLimits = ReturnType<typeof spendingLimits>
 
-interface LimitedCall {
-  readonly signal?: AbortSignal
-  /** Applies in addition to the client's own `maxPrice`, or instead of it. Base units. */
-  readonly maxPrice?: bigint
-  readonly isOwnLimit?: boolean
-}
+/** `maxPrice` applies in addition to the client's own, or instead of it. */
+type LimitedCall = Pick<HttpRequest, 'signal' | 'maxPrice' | 'isOwnLimit'>
 
 export interface Reservation {
   /**

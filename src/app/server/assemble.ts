@@ -122,7 +122,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   }
   const tasks = tasksOver(deps, {
     store: stores.tasks ?? own.tasks(),
-    terms: { max: settings.tasks.max, inputBytesMax: settings.tasks.maxInputBytes },
+    terms: settings.tasks,
     quoteLifeMs,
   })
   const registry = around.registry(settings, around.exchange)

@@ -1,5 +1,6 @@
 /** Whether the process is healthy (`/health`), and whether it can accept calls now (`/ready`). */
 import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
+import type { Condition } from '../../adapters/http/free-routes.js'
 import { listensAt } from '../../adapters/outbound/upstream-exchange.js'
 import type { AgentDef } from '../../domain/agent.js'
 import type { Hold } from '../../ports/charge-store.js'
@@ -17,12 +18,6 @@ export interface HealthOptions {
   readonly journal?: () => object | undefined
 }
 
-/** A body, and whether it reports a good condition. */
-export interface HealthReport {
-  readonly ok: boolean
-  readonly [field: string]: unknown
-}
-
 /**
  * Reports on the process and the seller's own checks. A facilitator that is down, a node of another network or a
  * journal that cannot be written appears in the report, but does not make it unhealthy. An unhealthy process is
@@ -30,7 +25,7 @@ export interface HealthReport {
  */
 export function healthOf({ agent, facilitators, deps, healthChecks, journal }: HealthOptions) {
   const ask = namedChecks(healthChecks, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
-  return async (): Promise<HealthReport> => {
+  return async (): Promise<Condition> => {
     // Node keeps a module that could not be loaded as it is: only a restart helps.
     const isLoaded = deps.reader().then(
       () => true,
@@ -86,7 +81,7 @@ export function readinessOf({ agent, facilitators, deps }: HealthOptions) {
     },
   }
   const ask = namedChecks(questions, { ...deps, timeoutMs: CHECK_TIMEOUT_MS })
-  return async (): Promise<HealthReport> => {
+  return async (): Promise<Condition> => {
     const answers = Object.entries(await ask()) as [Reason, string][]
     const why = answers
       .filter(([, result]) => result !== 'ok')

@@ -5,17 +5,13 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { QuotedSponsors } from '../../adapters/facilitator/failover.js'
-import type { Clock } from '../../ports/clock.js'
-import type { SubscriptionStore } from '../../ports/subscriptions.js'
-import type { Owner } from '../charge/charge-deps.js'
+import type { ChargeDeps, Owner } from '../charge/charge-deps.js'
 import { QUOTED_SPONSOR, quotedSponsorId } from '../charge/owners.js'
 import { putWindow, windowsNow } from '../charge/windows.js'
 
-export interface QuotedSponsorsOptions {
+type QuotedSponsorsOptions = Pick<ChargeDeps, 'subscriptions' | 'clock'> & {
   /** Whose quotes these are: nobody else's record in a store that is shared by mistake counts. */
   readonly owner: Pick<Owner, 'seller'>
-  readonly subscriptions: SubscriptionStore
-  readonly clock: Clock
   /** For how long a quote can be paid. */
   readonly quoteLifeMs: number
 }

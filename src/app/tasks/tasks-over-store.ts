@@ -11,20 +11,13 @@ import type { ChargeDeps } from '../charge/charge-deps.js'
 import { countTask, uncountTask } from '../charge/effects/admit.js'
 import { sha256, taskName } from '../charge/owners.js'
 import { paymentLifeMs, sealBytes, unsealBytes } from '../charge/stored-answers.js'
+import type { Settings } from '../server/settings-from-options.js'
 
 export interface TasksOptions {
   readonly store: TaskStore
-  readonly terms: TaskTerms
+  readonly terms: Settings['tasks']
   /** How long a quote lives. */
   readonly quoteLifeMs: number
-}
-
-/** The seller's limits for tasks. */
-export interface TaskTerms {
-  /** The most tasks that are not completed. */
-  readonly max: number
-  /** The most bytes of a task's input, as JSON. */
-  readonly inputBytesMax: number
 }
 
 /** One address gets a part of the room, so that a single caller who never pays does not take all of it. */
@@ -65,7 +58,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
 
   return {
     async keep(call, clientAddress) {
-      const { inputBytesMax: bytesMax, max } = terms
+      const { maxInputBytes: bytesMax, max } = terms
       if (Buffer.byteLength(JSON.stringify(call.input)) > bytesMax) return { verdict: 'tooLarge', bytesMax }
       const rate = endpoints.get(call.endpoint)?.rate
       const counted = rate && (await countTask(deps, rate, clientAddress))

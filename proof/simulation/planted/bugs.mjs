@@ -807,7 +807,7 @@ export const ON_BALANCES = [
     meets: 'gates × failures',
     edits: [
       {
-        file: 'src/adapters/http/held-response.ts',
+        file: 'src/app/server/gate.ts',
         find: "        ctx.app.emit('error', cause, ctx)\n        throw cause",
         replace: "        ctx.app.emit('error', cause, ctx)\n        ctx.status = 200\n        ctx.body = ''",
       },

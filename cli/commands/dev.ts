@@ -38,7 +38,8 @@ Examples:
 }).does(async (named, flags) => {
   const entry = programAt(named)
   const stop = interruption()
-  const local = await localNetworkOf(flags)
+  const networks = flags.localnet || flags.sandbox ? await import('../dev/local-network.js') : undefined
+  const local = await (flags.localnet ? networks?.startLocalnetNetwork() : networks?.startSandboxNetwork())
   const lent = `svc dev: no @svc/sdk is installed here, so the agent gets ${packageFacts().version}, that of svc`
   let isLent = false
   const sources = new Set([entry.path])
@@ -68,18 +69,6 @@ Examples:
     await local?.close()
   }
 })
-
-async function localNetworkOf({
-  sandbox,
-  localnet,
-}: {
-  sandbox?: boolean
-  localnet?: boolean
-}): Promise<LocalNetwork | undefined> {
-  if (!localnet && !sandbox) return undefined
-  const networks = await import('../dev/local-network.js')
-  return localnet ? networks.startLocalnetNetwork() : networks.startSandboxNetwork()
-}
 
 function environment(port: number | undefined, local: LocalNetwork | undefined): NodeJS.ProcessEnv {
   return {

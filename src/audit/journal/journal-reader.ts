@@ -96,15 +96,11 @@ export async function* readLatest(
   try {
     let before = files.reduce((sum, { bytes }) => sum + bytes, -latestBytes)
     for (const { file, bytes } of files) {
-      let rest = Buffer.alloc(0)
-      for await (const chunk of chunksOf(file, bytes, GLANCE_BYTES)) {
-        const read = Buffer.concat([rest, chunk])
-        const end = read.lastIndexOf(0x0a) + 1
-        rest = read.subarray(end)
-        before -= chunk.length
+      for await (const whole of wholeLines(chunksOf(file, bytes, GLANCE_BYTES), true)) {
+        before -= whole.length
         const isLatest = before < 0
-        if (!isLatest && !read.includes(text)) continue
-        const lines = read.toString('utf8', 0, end).split('\n')
+        if (!isLatest && !whole.includes(text)) continue
+        const lines = whole.toString('utf8').split('\n')
         const wanted = isLatest ? lines : lines.filter(line => line.includes(text))
         yield { ...pieceOf(wanted.join('\n')), isLatest }
       }
@@ -119,14 +115,21 @@ export async function* readPieces(
   order = lineOrder(),
   mayEndMidLine = false,
 ): AsyncGenerator<JournalPiece> {
+  for await (const whole of wholeLines(chunks, mayEndMidLine)) yield pieceOf(whole.toString('utf8'), order)
+}
+
+async function* wholeLines(
+  chunks: AsyncIterable<Uint8Array>,
+  mayEndMidLine: boolean,
+): AsyncGenerator<Buffer> {
   let rest = Buffer.alloc(0)
   for await (const chunk of chunks) {
     const bytes = Buffer.concat([rest, chunk])
     const end = bytes.lastIndexOf(0x0a) + 1
     rest = bytes.subarray(end)
-    if (end > 0) yield pieceOf(bytes.toString('utf8', 0, end), order)
+    if (end > 0) yield bytes.subarray(0, end)
   }
-  if (rest.length > 0 && !mayEndMidLine) yield pieceOf(rest.toString('utf8'), order)
+  if (rest.length > 0 && !mayEndMidLine) yield rest
 }
 
 export function pieceOf(text: string, order = lineOrder()): JournalPiece {

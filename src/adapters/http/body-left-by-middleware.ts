@@ -71,14 +71,16 @@ function parseLeftText(req: IncomingMessage, text: string, bytesMax: number): Pa
 function reparsed(body: unknown, bytesMax: number): Parsed<unknown> {
   let text: string | undefined
   try {
-    text = JSON.stringify(body, finite)
+    text = JSON.stringify(body)
+    // A number that is too large is written so.
+    if (text?.includes('null')) JSON.stringify(body, finite)
   } catch (cause) {
     if (cause instanceof NumberOverflow)
       return malformed('The body has a number that is too large to be one.')
     if (cause instanceof RangeError) return malformed(TOO_DEEP)
   }
   if (text === undefined) throw nothingLeft('left something that is no JSON')
-  bounded(Buffer.from(text), bytesMax)
+  if (Buffer.byteLength(text) > bytesMax) throw tooLarge(bytesMax)
   return parseText(text)
 }
 

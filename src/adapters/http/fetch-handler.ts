@@ -90,11 +90,7 @@ interface WatchOptions {
  * A stream that reports whether its reader took all of it. Nothing is read ahead, so the next read means that the last chunk left.
  * If the server counts the answer as lost, the reader gets an error. So nobody gets a whole answer that counts as lost.
  */
-function watched(
-  chunks: Chunks,
-  caller: FetchCaller,
-  { cut, idle }: WatchOptions,
-): ReadableStream<Uint8Array> {
+function watched(chunks: Chunks, caller: FetchCaller, { cut, idle }: WatchOptions) {
   const encoder = new TextEncoder()
   let lose: (cause: unknown) => void = () => {}
   let stopWaiting = () => {}

@@ -29,11 +29,7 @@ export function boundedSubscriptions(
 }
 
 /** @throws SvcError `invalid_options` where an endpoint sells windows, and the store lacks a move for them. */
-export function checkMoves(
-  agent: AgentDef,
-  charges: ChargeStore,
-  store: SubscriptionStore | undefined,
-): void {
+export function checkMoves(agent: AgentDef, charges: ChargeStore, store: SubscriptionStore | undefined) {
   const lacks = UNITS_MOVES.find(move => typeof charges[move] !== 'function')
   if (agent.balance && lacks)
     throw invalid(`The agent sells balances, and the store of charges has no ${lacks}`)

@@ -56,11 +56,7 @@ async function wait(deps: ChargeDeps, call: Call, payer: string | undefined) {
 
 const RUNS_GIVEN = { earned: 2, returned: 1, spent: 0, none: 0 } as const satisfies Record<RunCredit, number>
 
-export function settleCredit(
-  deps: ChargeDeps,
-  { holds: { creditor, owned } }: Call,
-  final: ChargeFinal,
-): void {
+export function settleCredit(deps: ChargeDeps, { holds: { creditor, owned } }: Call, final: ChargeFinal) {
   if (creditor === undefined) return
   const { credit } = OUTCOMES[final]
   // A call that stood still may be paid and taken over: the call that found its payment has earned this credit by then.

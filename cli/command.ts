@@ -77,14 +77,11 @@ export function command<const T extends readonly Entry[] = [], const F extends r
   }
 }
 
-function limited<M extends Argument | Option>(made: M, [, , how = {}, otherwise]: Entry): M {
-  if (typeof how === 'function') {
-    made.argParser(how as never)
-    if (otherwise !== undefined) made.default(otherwise)
-    return made
-  }
-  if (how.choices) made.choices(how.choices)
-  if (how.conflicts) (made as Option).conflicts(how.conflicts)
-  if (how.default !== undefined) made.default(how.default)
+function limited<M extends Argument | Option>(made: M, [, , how, otherwise]: Entry): M {
+  const { choices, conflicts, default: fallback = otherwise } = typeof how === 'object' ? how : {}
+  if (typeof how === 'function') made.argParser(how as never)
+  if (choices) made.choices(choices)
+  if (conflicts) (made as Option).conflicts(conflicts)
+  if (fallback !== undefined) made.default(fallback)
   return made
 }

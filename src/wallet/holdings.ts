@@ -28,11 +28,7 @@ export async function holdingsOf(
   node: NodeOptions,
 ): Promise<Holdings> {
   const algod = algodClient(node)
-  try {
-    return await read(algod, network, address)
-  } finally {
-    await algod.close()
-  }
+  return read(algod, network, address).finally(algod.close)
 }
 
 async function read(algod: Algod, network: NetworkFacts, address: string): Promise<Holdings> {

@@ -145,7 +145,8 @@ export function settlementWebhook(
     /** Resolves when all messages are delivered, or after `graceMs`. Then the rest is dropped. */
     async close(graceMs: number): Promise<void> {
       closing = true
-      await settledWithin(graceMs, [...pending.values()])
+      // The timer keeps the process alive: between two attempts nothing else does.
+      await withTimeout(wakefulClock, graceMs, Promise.all(pending.values())).catch(() => {})
       for (const message of pending.keys()) lost(message, new Error('the server ended first'))
       pending.clear()
       await receiver.destroy()
@@ -160,11 +161,6 @@ async function deliveryPolicy(attemptsMax: number, initialDelay: number, pending
   const again = retry(handleAll, { maxAttempts: attemptsMax - 1, backoff }).dangerouslyUnref()
   // The bulkhead is inside: a message that waits for its next attempt takes no place of a message that is sent.
   return wrap(again, bulkhead(CONNECTIONS_MAX, pendingMax))
-}
-
-/** The timer keeps the process alive: between two attempts nothing else does. */
-async function settledWithin(graceMs: number, deliveries: readonly Promise<void>[]): Promise<void> {
-  await withTimeout(wakefulClock, graceMs, Promise.all(deliveries)).catch(() => {})
 }
 
 function webhookUrl(text: unknown): URL {

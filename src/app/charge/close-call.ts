@@ -8,7 +8,7 @@ import { countNow } from './effects/count.js'
 import { settleCredit } from './effects/credit.js'
 import { recordMove } from './effects/record.js'
 import { discardStream, isFreeStream, sendStream, wholeStream } from './send-stream.js'
-import { countWindowCall, dropWindow, giveBackWindowCall } from './windows.js'
+import { countWindowCall, dropWindow, giveBackWindowCall, storeWindow } from './windows.js'
 
 /**
  * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion
@@ -174,8 +174,7 @@ export async function giveBack(
  * that the call is in progress.
  */
 async function closeAndDrop(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<void> {
-  const closed = await close(deps, call, how)
-  if (closed !== undefined) dropLease(deps, call)
+  if ((await close(deps, call, how)) !== undefined) dropLease(deps, call)
 }
 
 function dropLease({ upkeep: { leases } }: ChargeDeps, { holds: { owned } }: Call): void {
@@ -185,14 +184,19 @@ function dropLease({ upkeep: { leases } }: ChargeDeps, { holds: { owned } }: Cal
 /** `undefined` where the store does not answer what it did. */
 async function close(deps: ChargeDeps, call: Call, how: CloseMove['how']): Promise<Closed | undefined> {
   const move = closeMove(deps, call, how)
+  const about = { how, txId: call.payment.txId }
+  let closed: Closed | undefined
   try {
-    return await deps.store.close(move)
-  } catch (cause) {
-    deps.logger.error(
-      { err: cause, how, txId: call.payment.txId },
-      'the charge store did not close; it is asked again',
-    )
+    closed = await deps.store.close(move)
+  } catch (err) {
+    deps.logger.error({ ...about, err }, 'the charge store did not close; it is asked again')
     deps.upkeep.pendingCloses.add(move)
-    return undefined
   }
+  const { sold } = call.window
+  if (how === 'release' || closed === 'closed' || sold === undefined) return closed
+  // The store may have lost what it recorded, and the window that was paid for with it. Where that is there, this changes nothing.
+  const onFailed = (err: unknown) => deps.logger.warn({ ...about, err }, 'a sold window was not stored again')
+  const untilMs = deps.clock.monotonic() + deps.rules.timeouts.certaintyMs
+  await untilAnswered(deps, () => storeWindow(deps, call, sold), onFailed, untilMs).catch(() => {})
+  return closed
 }

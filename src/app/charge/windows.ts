@@ -96,10 +96,9 @@ export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
 
 /** Sends without waiting, as a completion: after the work is done, a store's error never withholds the answer. */
 export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight): void {
-  const { id: token } = call
   const { used } = call.window
   if (!used?.isCounted) return
-  const { id } = used
+  const [id, token] = [used.id, call.id]
   const count = async () => deps.subscriptions.use!(id, token)
   inFlight.enter()
   count()
@@ -112,10 +111,9 @@ export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight
 
 /** Waits for the store. A caller that hears of a failure may call again at once, and may need this very call. */
 export async function giveBackWindowCall(deps: ChargeDeps, call: Call): Promise<void> {
-  const { id: token } = call
   const { used } = call.window
   if (!used?.isCounted) return
-  const { id } = used
+  const [id, token] = [used.id, call.id]
   try {
     call.window.callsLeft = (await deps.subscriptions.giveBack!(id, token)) ?? undefined
   } catch (cause) {

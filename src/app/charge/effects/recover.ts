@@ -56,16 +56,14 @@ export async function recover(deps: ChargeDeps, call: Call) {
     deps.logger.error({ err: cause }, 'a call that stopped while settling was not resolved')
     // If the payment landed, the answer is owed, even if the store does not answer. The next call resolves the claim
     // again, and books the payment if needed. Only a resolved claim earns credit: each retry would earn it again.
-    if (landing === 'found') return owed(call, recorded)
-    return 'storeDown'
+    return landing === 'found' ? owed(call, recorded) : 'storeDown'
   }
 }
 
 /** The earlier call may have stopped when its answer was recorded and the window that it sold was not stored. */
 async function keepWindow(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<void> {
   const { window } = answerOwed(call, recorded)
-  if (window === undefined) return
-  await storeWindow(deps, call, { ...window, id: soldId(deps, call, window.key) })
+  if (window) await storeWindow(deps, call, { ...window, id: soldId(deps, call, window.key) })
 }
 
 function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {

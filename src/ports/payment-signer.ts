@@ -1,3 +1,4 @@
+import type { RecordedPayment } from '../domain/charge-store/moves.js'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '../domain/x402.js'
 
 /**
@@ -14,11 +15,8 @@ export interface PaymentSigner {
   signText?(text: Uint8Array): Promise<Uint8Array | undefined>
 }
 
-export interface SignedPayment {
+export interface SignedPayment extends RecordedPayment {
   readonly payload: PaymentPayload
-  readonly txId: string
-  readonly firstValid: bigint
-  readonly lastValid: bigint
 }
 
 /** The holder of the key: this process, a key service, a person's wallet. It sees what it signs, and may refuse. */

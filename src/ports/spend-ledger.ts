@@ -1,3 +1,4 @@
+import type { RecordedPayment } from '../domain/charge-store/moves.js'
 import type { NetworkKey } from '../domain/network.js'
 
 /**
@@ -75,15 +76,9 @@ export interface Spend {
 }
 
 /** The facts that the chain needs to report a payment's outcome. */
-export interface SpendPayment {
+export interface SpendPayment extends RecordedPayment {
   /** The network whose rounds these are. */
   readonly network: NetworkKey
-  /** Its transaction id. */
-  readonly txId: string
-  /** The first round it can land in. */
-  readonly firstValid: bigint
-  /** The last one. */
-  readonly lastValid: bigint
 }
 
 /** A reservation whose payment was sent. */

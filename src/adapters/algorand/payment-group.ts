@@ -1,6 +1,8 @@
 /** The group of a payment and, before it, the sponsor's transaction, ready to be signed. */
+
 import { sha512_256 } from '#platform'
 import { concatBytes } from '../../domain/bytes.js'
+import type { RecordedPayment } from '../../domain/charge-store/moves.js'
 import { SdkError } from '../../domain/errors.js'
 import { X402_VERSION } from '../../domain/x402.js'
 import { encodeBase32 } from './address.js'
@@ -20,13 +22,10 @@ export interface GroupPlan
   readonly note: string
 }
 
-export interface PaymentGroup {
+export interface PaymentGroup extends RecordedPayment {
   /** Canonical encodings; the payment is the last. */
   readonly transactions: readonly Uint8Array[]
   readonly paymentIndex: number
-  readonly txId: string
-  readonly firstValid: bigint
-  readonly lastValid: bigint
 }
 
 /** The highest fee that we sign: 16 transactions at 5 times today's minimum. A false node could ask for more. */

@@ -3,7 +3,7 @@ import type { Tool } from '@modelcontextprotocol/server'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import { embeddedAt, type Schema } from '../../domain/json-schema.js'
-import { priceShown } from '../../domain/manifest.js'
+import { type ManifestEndpoint, priceShown } from '../../domain/manifest.js'
 import { schemaOfMessage } from '../../domain/message-input.js'
 import { windowShown } from '../../domain/period.js'
 import { isRecord } from '../../domain/x402.js'
@@ -16,11 +16,8 @@ export interface EndpointTool {
 }
 
 /** The fields of an endpoint that a tool needs. A manifest has them too. */
-export type ToolSource = Pick<EndpointDef, 'name' | 'description' | 'input'> & {
-  readonly price: string
-  readonly period?: string
-  readonly calls?: number
-}
+export type ToolSource = Pick<EndpointDef, 'input'> &
+  Pick<ManifestEndpoint, 'name' | 'description' | 'price' | 'period' | 'calls'>
 
 export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<string, EndpointTool> {
   return new Map(

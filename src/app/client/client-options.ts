@@ -1,8 +1,10 @@
 /** The client's options, and what they mean: read once, into `Settings`. */
+
 import { type KeyOptions, keyPairOf, sandboxUrl, warn } from '#platform'
 import { encodeAddress } from '../../adapters/algorand/address.js'
+import type { ChainOptions } from '../../adapters/algorand/chain-reader.js'
 import { fundsCheck } from '../../adapters/algorand/funds-check.js'
-import { type Algod, algodClient, type Indexer, indexerClient } from '../../adapters/algorand/node-clients.js'
+import { type Algod, algodClient, indexerClient } from '../../adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
 import { type Network, type NetworkFacts, type NetworkName, unnamedNetwork } from '../../domain/network.js'
@@ -20,7 +22,7 @@ import {
   whole,
 } from '../../domain/option-checks.js'
 import { isRecord } from '../../domain/x402.js'
-import { type Clock, wakefulClock } from '../../ports/clock.js'
+import { wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
@@ -28,7 +30,7 @@ import { type HeldBalances, heldBalances } from './held-balances.js'
 import { type Exchange, exchangeOver, openReply } from './http-reply.js'
 import { lateSettlements } from './late-settlements.js'
 import { type ReceiptBook, receiptBook } from './receipt-book.js'
-import { type RetryOptions, type RetryPolicy, retryPolicy } from './send-with-retries.js'
+import { type AskingDeps, type RetryOptions, retryPolicy } from './send-with-retries.js'
 import { ledgerOption, type SpendingLimits, spendingLimits } from './spending-limits.js'
 import { type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
 import { type Balance, walletBalance } from './wallet.js'
@@ -104,9 +106,7 @@ export interface ClientOptions extends KeyOptions {
   readonly receiptsMax?: number
 }
 
-export interface Settings {
-  readonly clock: Clock
-  readonly random: Random
+export interface Settings extends AskingDeps {
   readonly network: NetworkFacts
   readonly signer: PaymentSigner | undefined
   readonly limits: SpendingLimits
@@ -115,11 +115,8 @@ export interface Settings {
   readonly balances: HeldBalances
   readonly topUp: { readonly below: bigint; readonly amount: bigint } | undefined
   readonly fetchImpl: typeof fetch | undefined
-  readonly exchange: Exchange
   /** As `exchange`, but the body of a success is handed over. */
   readonly openExchange: Exchange
-  readonly retry: RetryPolicy
-  readonly timeoutMs: number
   readonly strictResource: boolean
   /** Whether the node knows a transaction as landed. False proves nothing. */
   landed(txId: string): Promise<boolean>
@@ -166,13 +163,9 @@ export function settingsOf(options: ClientOptions): Settings {
   return settings
 }
 
-interface ClientSurroundings {
-  readonly network: NetworkFacts
-  readonly algod: Algod
-  readonly indexer: Indexer | undefined
+/** Without a clock, it is the system's, whose timers keep the process alive. */
+interface ClientSurroundings extends Pick<ChainOptions, 'network' | 'algod' | 'indexer' | 'clock'> {
   readonly signer: PaymentSigner | undefined
-  /** @default the system's, whose timers keep the process alive */
-  readonly clock?: Clock
   /** @default the system's */
   readonly random?: Random
 }

@@ -1,19 +1,15 @@
 /** Sellers hold the signed bytes and can submit them until the last valid round, so only the chain is asked, for any process's payments. */
-import { algorandChain } from '../../adapters/algorand/chain-reader.js'
+import { algorandChain, type ChainOptions } from '../../adapters/algorand/chain-reader.js'
 import { checkedNode } from '../../adapters/algorand/last-round.js'
-import type { Algod, Indexer } from '../../adapters/algorand/node-clients.js'
-import type { NetworkFacts } from '../../domain/network.js'
+import type { Algod } from '../../adapters/algorand/node-clients.js'
 import type { Chain } from '../../ports/chain.js'
 import { type Clock, withTimeout } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
 
 export type LateSettlements = ReturnType<typeof lateSettlements>
 
-export interface LateSettlementsOptions {
+export interface LateSettlementsOptions extends Pick<ChainOptions, 'network' | 'algod' | 'indexer'> {
   readonly ledger: SpendLedger
-  readonly network: NetworkFacts
-  readonly algod: Algod
-  readonly indexer?: Indexer
   readonly clock: Clock
   readonly settled: (txId: string, end: SpendEnd) => void
   /** A call waits at most this long. The remaining payments are looked up when a call needs room again. */

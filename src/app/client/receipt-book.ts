@@ -4,10 +4,10 @@ import { formatUsd, usdNumber } from '../../domain/money.js'
 import { csvRow } from '../../domain/strangers-text.js'
 import { isRecord, type PaymentRequirements } from '../../domain/x402.js'
 import type { Charged } from './charge-evidence.js'
-import type { ActiveSubscription } from './result-types.js'
+import type { ActiveSubscription, CallPayment } from './result-types.js'
 
 /** One payment that was sent. All fields but `status` and `charged` are what was signed, whatever the seller says. */
-export interface PaymentRecord {
+export interface PaymentRecord extends Required<CallPayment> {
   /** When it was sent; ISO 8601. */
   readonly at: string
   /** HTTP method of the paid request. */
@@ -22,14 +22,6 @@ export interface PaymentRecord {
    * answer was delivered, the seller took the payment, or the chain has it.
    */
   readonly charged: Charged['charged']
-  /** The payment's transaction id. */
-  readonly txId: string
-  /** Base units. */
-  readonly amount: string
-  /** The amount in USD. */
-  readonly usd: number
-  /** The asset's id, in decimal. */
-  readonly asset: string
   /** The address that was to be paid. */
   readonly payTo: string
   /** CAIP-2 id, as quoted. */

@@ -183,12 +183,10 @@ export async function pause(
   await unlessAborted(waited, signal, message).finally(cancel)
 }
 
-export interface UnpaidReply {
+export interface UnpaidReply extends Pick<Delivery, 'attempts' | 'everLost'> {
   /** The request that was answered: a GET where the endpoint wants one. */
   readonly request: HttpRequest
   readonly reply: HttpReply
-  readonly attempts: number
-  readonly everLost: boolean
 }
 
 /** Asks an endpoint without paying. */

@@ -16,13 +16,9 @@ interface LeasedRecord<State> {
   readonly expiresAtMs: number
 }
 
-export interface Claim extends LeasedRecord<ClaimState> {
+/** Its name is unique within its slot. */
+export interface Claim extends LeasedRecord<ClaimState>, Required<NonNullable<Hold['claim']>> {
   readonly slot: string
-  /** Unique within its slot. */
-  readonly name: string
-  readonly bodyHash: string
-  /** Whether its name is the payment's own. */
-  readonly isOfPayment: boolean
   /** The address from which it was opened. */
   readonly caller: string | undefined
   readonly kept: Kept | undefined

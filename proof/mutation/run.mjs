@@ -9,10 +9,7 @@ import { SCOPES } from './scopes.mjs'
 
 const asked = process.argv.slice(2).filter(word => !word.startsWith('-'))
 const options = process.argv.slice(2).filter(word => word.startsWith('-'))
-const scopes =
-  asked.length > 0
-    ? asked
-    : Object.keys(SCOPES).filter(scope => SCOPES[scope].mutate && !SCOPES[scope].onlyAsked)
+const scopes = asked.length > 0 ? asked : Object.keys(SCOPES).filter(scope => SCOPES[scope].mutate)
 const reasons = JSON.parse(readFileSync(new URL('survivors.json', import.meta.url), 'utf8'))
 
 const rows = scopes.map(scope => {

@@ -51,10 +51,7 @@ export const SCOPES = {
     mutate: ['src/app/charge/effects/{settle,reconcile,recover,record}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['proof/mutation/charge.simulation.ts', 'test/app/{settling,recording,window-calls}.test.ts'],
-    // Signatures that were verified once are not computed again.
-    platform: 'proof/simulation/kernel/platform.ts',
-    onlyAsked: true,
+    tests: ['test/app/{balance-calls,charge,recording,settling,window-calls}.test.ts'],
   },
   charge: {
     mutate: ['src/app/charge/{leases,payments-in-doubt,pending-moves}.ts'],

@@ -2,13 +2,12 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { SCOPES } from './scopes.mjs'
 
-const scope: { tests: string[]; platform?: string } = SCOPES[process.env.SVC_MUTATE as keyof typeof SCOPES]
-const platform = scope.platform ?? 'src/adapters/platform/node.ts'
+const scope: { tests: string[] } = SCOPES[process.env.SVC_MUTATE as keyof typeof SCOPES]
 
 /** The tests of one scope alone: each mutant runs them. */
 export default defineConfig({
   resolve: {
-    alias: { '#platform': fileURLToPath(new URL(`../../${platform}`, import.meta.url)) },
+    alias: { '#platform': fileURLToPath(new URL('../../src/adapters/platform/node.ts', import.meta.url)) },
   },
   test: {
     include: scope.tests,

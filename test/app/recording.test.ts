@@ -5,7 +5,7 @@ import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import type { Call } from '../../src/app/charge/call-record.js'
 import { type ChargeDeps, DEFAULT_TIMEOUTS, type Rules } from '../../src/app/charge/charge-deps.js'
-import { record } from '../../src/app/charge/effects/record.js'
+import { record, replayedAnswer } from '../../src/app/charge/effects/record.js'
 import { recover } from '../../src/app/charge/effects/recover.js'
 import { creditorName, ownerOf, windowId } from '../../src/app/charge/owners.js'
 import { seal, unseal } from '../../src/app/charge/stored-answers.js'
@@ -125,6 +125,37 @@ describe('recording', () => {
     expect({ ...kept, answer: kept.answer?.body.toString() }).toEqual({ ...TOLD, answer: 'paid' })
   })
 
+  it('keeps the payment by which recovery asks the chain, where one can be read', async () => {
+    const { moves } = await recorded({})
+    expect(moves[0]!.recorded.payment).toEqual({ txId: 'TX', firstValid: 100n, lastValid: 208n })
+    expect((await recorded({ read: undefined })).moves[0]!.recorded).not.toHaveProperty('payment')
+  })
+
+  it.each<[string, CallFields]>([
+    ['is a byte too large', { answer: { ...ANSWER, body: 'large' } }],
+    ['is a stream that has not ended', { source: {} as CallFields['source'] }],
+  ])('keeps what was charged and no answer, where that %s', async (_, call) => {
+    const { moves } = await recorded(call)
+    expect(unseal(moves[0]!.recorded.answer, [SECRET], 'claim')).toEqual({ ...TOLD, answer: undefined })
+  })
+
+  it('keeps what a window or a balance paid for', () => {
+    const keptOf = (call: CallFields) => {
+      const it = scene(call)
+      return replayedAnswer(it.world, it.call)
+    }
+    const used = { id: 'window', isCounted: true }
+    expect(keptOf({ requirements: undefined, used, callsLeft: 3 })).toEqual({
+      ...{ ...TOLD, answer: ANSWER, network: undefined },
+      ...{ amount: '0', asset: '', callsLeft: 3 },
+    })
+    for (const uncounted of [undefined, { ...used, isCounted: false }])
+      expect(keptOf({ used: uncounted, callsLeft: 3 })).not.toHaveProperty('callsLeft')
+    const balance = { charged: 5 } as CallFields['balance']
+    expect(keptOf({ balance })).toMatchObject({ charged: 5 })
+    expect(keptOf({})).not.toHaveProperty('charged')
+  })
+
   it.each([
     ['with a key', SECRET, 300, 500],
     ['without a key', undefined, 300, 300],
@@ -185,6 +216,8 @@ describe('recording', () => {
     const { answer, call } = await recorded({ ...(endpoint && { endpoint }) }, undefined, says)
     expect(answer).toBe('storeDown')
     expect(call.holds.held === 'unknown').toBe(storeSilent)
+    // A window that was not stored need not be deleted.
+    expect(call.window.sold !== undefined).toBe(storeSilent && endpoint !== undefined)
   })
 
   it('waits for one trip where a window is sold: window and answer leave together, the window first', async () => {
@@ -384,6 +417,23 @@ describe('recovery', () => {
         waitedMs: 0,
         seen: { lookups: 1 },
       })
+  })
+
+  it('of a call that has no payment itself goes on as its own', async () => {
+    const dead = { landing: 'absent', resolved: 'opened' } as const
+    const { answer, call } = await recovered({ ...dead, call: { read: undefined } })
+    expect({ answer, held: call.holds.held, txId: call.payment.txId }).toEqual({
+      answer: 'absent',
+      held: true,
+      txId: undefined,
+    })
+  })
+
+  it('of an answer that sold no window stores none, though its endpoint sells windows by now', async () => {
+    const terms = { requirements: () => ({}) }
+    const endpoint = { owner: OWNER, soldAs: 'work', def: { name: 'work' }, terms, periodMs: HOUR_MS }
+    const call = { endpoint: endpoint as unknown as Call['endpoint'] }
+    expect(await recovered({ landing: 'found', call })).toMatchObject({ answer: 'found' })
   })
 
   it('settles again only the very payment that was recorded', async () => {

@@ -5,7 +5,7 @@ import type { Call } from '../../src/app/charge/call-record.js'
 import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
 import { giveBack } from '../../src/app/charge/close-call.js'
 import { reconcile } from '../../src/app/charge/effects/reconcile.js'
-import { settle } from '../../src/app/charge/effects/settle.js'
+import { settle, untilShutdown } from '../../src/app/charge/effects/settle.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import type { Landing } from '../../src/ports/chain.js'
 import type { Closed } from '../../src/ports/charge-store.js'
@@ -226,5 +226,35 @@ describe('releasing', () => {
   ])('where the store says %s is %s', async (closed, answer) => {
     const { ended } = scene({ ...(closed && { closed }) })
     expect((await ended(giveBack)).answer).toBe(answer)
+  })
+})
+
+describe('work that a server waits for until it stops', () => {
+  const stop = (isCutting: boolean) => {
+    const listeners: (() => void)[] = []
+    const onCut = (listener: () => void) => {
+      listeners.push(listener)
+      return () => void listeners.splice(listeners.indexOf(listener), 1)
+    }
+    return { listeners, stop: { cutting: () => isCutting, onCut } as unknown as ChargeDeps['stop'] }
+  }
+
+  it('ends as it does, and is waited for no longer', async () => {
+    const { stop: running, listeners } = stop(false)
+    const cause = new Error('no')
+    const done = untilShutdown(running, Promise.resolve('done'), 'cut')
+    const failed = expect(untilShutdown(running, Promise.reject(cause), 'cut')).rejects.toBe(cause)
+    expect(listeners).toHaveLength(2)
+    expect(await done).toBe('done')
+    await failed
+    expect(listeners).toEqual([])
+  })
+
+  it('is not waited for by a server that stops, or has begun to', async () => {
+    const { stop: running, listeners } = stop(false)
+    const waiting = untilShutdown(running, new Promise(() => {}), 'cut')
+    for (const cut of listeners) cut()
+    expect(await waiting).toBe('cut')
+    expect(await untilShutdown(stop(true).stop, new Promise(() => {}), 'cut')).toBe('cut')
   })
 })

@@ -9,25 +9,13 @@ export function payerPlace(prefix: string, slot: string): string {
   return `${prefix}{${shortHash(slot)}}:`
 }
 
-export function claimKey(place: string, name: string | undefined): string | undefined {
-  return name && `${place}claim:${name}`
-}
+type Name = string | undefined
 
-export function keptKey(place: string): string {
-  return `${place}kept`
-}
-
-export function unitsKey(place: string): string {
-  return `${place}units`
-}
-
-export function reservedKey(place: string): string {
-  return `${place}reserved`
-}
-
-export function paymentKey(place: string, txId: string | undefined): string | undefined {
-  return txId && `${place}payment:${txId}`
-}
+export const claimKey = (place: string, name: Name) => name && `${place}claim:${name}`
+export const paymentKey = (place: string, txId: Name) => txId && `${place}payment:${txId}`
+export const keptKey = (place: string) => `${place}kept`
+export const unitsKey = (place: string) => `${place}units`
+export const reservedKey = (place: string) => `${place}reserved`
 
 /** A payer's part of a name. It is hashed, because it may be any text that a caller sends: braces in it would change the hash slot. */
 export function shortHash(text: string): string {

@@ -1,6 +1,6 @@
 /** What a server asks, as its options say: its facilitators, a node and an indexer. */
 import { sandboxUrl } from '#platform'
-import { SdkError, shown } from '../../domain/errors.js'
+import { SdkError } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { type NodeUrls, nodeUrls } from '../../domain/network-definition.js'
 import {
@@ -11,6 +11,7 @@ import {
   optional,
   readOptions,
   secretToken,
+  such,
 } from '../../domain/option-checks.js'
 import type { ProtocolFacilitator } from '../../ports/facilitator.js'
 import type { AdvancedOptions } from './advanced-options.js'
@@ -80,15 +81,12 @@ const node = holding(NODE, (given, name): NodeElsewhere | undefined => {
 
 const METHODS = ['supported', 'verify', 'settle', 'pays', 'condition', 'check'] as const
 
-const ownFacilitatorGiven: Option<ProtocolFacilitator | undefined> = given => {
-  const own = given as ProtocolFacilitator | undefined
-  if (own === undefined || METHODS.every(name => typeof own?.[name] === 'function')) return own
-  throw invalid(`facilitator is what createFacilitator makes, not ${shown(own)}`)
-}
+const isOwnFacilitator = (given: unknown) =>
+  METHODS.every(name => typeof (given as ProtocolFacilitator | null)?.[name] === 'function')
 
 export const REMOTE_OPTIONS = {
   facilitatorUrl: holding(ELSEWHERE, optional(facilitators)),
-  facilitator: ownFacilitatorGiven,
+  facilitator: optional(such<ProtocolFacilitator>(isOwnFacilitator, 'what createFacilitator makes')),
   algodUrl: node,
 } satisfies Record<keyof RemoteOptions, Option<unknown>>
 

@@ -18,7 +18,7 @@ import {
 } from '../domain/upstream.js'
 import { NO_ADDRESS } from '../ports/charge.js'
 import { madeOf } from './charge/make-handler-context.js'
-import { renderHead } from './charge/render-answer.js'
+import { NoAnswer, renderHead } from './charge/render-answer.js'
 import { COLLECTED_BYTES_MAX } from './charge/render-stream.js'
 
 interface Options extends UpstreamOptions, EndpointLimits, Pick<EndpointDef, 'name' | 'methods' | 'input'> {
@@ -130,7 +130,7 @@ export function forwarder(
         : new ForwardedAnswer({ body: received, ...head })
     } catch (cause) {
       if (isStreamed) received.end()
-      throw cause
+      throw cause instanceof NoAnswer ? notSold(`sent ${cause.message}`) : cause
     }
   }
 }

@@ -363,6 +363,12 @@ describe('nothing is charged where the upstream', () => {
       502,
     ],
     [
+      'sends a head of 12 KiB',
+      s => s.write(http('200 OK', [`X-Long: ${'x'.repeat(12_000)}`], 'hello')),
+      'upstream_not_sold',
+      502,
+    ],
+    [
       'sends more than is collected',
       s => s.write(http('200 OK', [], 'x'.repeat(17_000_000))),
       'upstream_too_large',

@@ -65,11 +65,10 @@ export function payingFetch(settings: Settings): PayingFetch {
       return fetchImpl(url, { ...(given && setupOf(given)), ...init, ...own })
     }
     const request = await requestFrom(asked, init?.body, signal)
-    const { redirect } = asked
     const asFetch = ({ url, method, headers, body: bytes }: HttpRequest) => {
       // Node 20 cannot send bytes again where it follows a redirect.
       const body = bytes instanceof Uint8Array ? new Blob([bytes as Uint8Array<ArrayBuffer>]) : bytes
-      return send(url.href, { method, headers, body, redirect, signal })
+      return send(url.href, { method, headers, body, redirect: asked.redirect, signal })
     }
     if (!/^https?:$/.test(request.url.protocol) || asked.headers.has(PAYMENT_SIGNATURE_HEADER))
       return asFetch(request)
@@ -175,8 +174,9 @@ function responseOf(
   told: Partial<PaidResponse>,
 ): PaidResponse {
   const content = NO_BODY.has(status) ? null : (body as ConstructorParameters<typeof Response>[0])
-  const response = new Response(content, { status, headers })
-  Object.defineProperty(response, 'url', { value: url })
+  // A status above is read from servers, and cannot be made.
+  const response = new Response(content, { status: Math.min(status, 599), headers })
+  Object.defineProperties(response, { url: { value: url }, status: { value: status } })
   return Object.assign(response, told)
 }
 

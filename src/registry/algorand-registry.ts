@@ -158,13 +158,8 @@ async function readAll<T>(
   return records
 }
 
-function agentIn(value: Uint8Array): RegisteredAgent {
-  return wellFormed(readAgent(value), 'agent')
-}
-
-function scoreIn(value: Uint8Array): Score {
-  return wellFormed(readScore(value), 'score')
-}
+const agentIn = (value: Uint8Array) => wellFormed(readAgent(value), 'agent')
+const scoreIn = (value: Uint8Array) => wellFormed(readScore(value), 'score')
 
 function wellFormed<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw unavailable(`a box holds no ${what}`)

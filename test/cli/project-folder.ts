@@ -1,8 +1,9 @@
-/** A folder of somebody's project, in which `@svc/sdk` is this copy. */
+/** A folder of somebody's project, in which `@svc/sdk` is this copy, bundled where it is not `asBuilt`. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { bundledSdk } from '../support/bundled.js'
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
@@ -12,14 +13,16 @@ export interface ProjectFolder {
   remove(): void
 }
 
-export function projectFolder(files: Readonly<Record<string, string>> = {}): ProjectFolder {
+const SDK = await bundledSdk()
+
+export function projectFolder(files: Readonly<Record<string, string>> = {}, asBuilt = false): ProjectFolder {
   const path = mkdtempSync(join(tmpdir(), 'svc-project-'))
   const write = (file: string, text: string) => {
     mkdirSync(dirname(join(path, file)), { recursive: true })
     writeFileSync(join(path, file), text)
   }
   mkdirSync(join(path, 'node_modules/@svc'), { recursive: true })
-  symlinkSync(ROOT, join(path, 'node_modules/@svc/sdk'))
+  symlinkSync(asBuilt ? ROOT : SDK, join(path, 'node_modules/@svc/sdk'))
   for (const [file, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files }))
     write(file, text)
   return { path, write, remove: () => rmSync(path, { recursive: true, force: true }) }

@@ -16,7 +16,7 @@ const COMMANDS = ['Ask for the price, free', 'Pay, in a program', 'Pay, in a ter
 
 let browser: Browser
 let seller: Seller
-const project = projectFolder()
+const project = projectFolder({}, true)
 beforeAll(async () => {
   browser = await openBrowser()
   const properties = { text: { type: 'string' as const, examples: ['it\'s <b>me</b> & "you"'] } }

@@ -9,14 +9,17 @@ import { type Ended, ended, hear } from '../cli/run.js'
 const PAY_TO = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
 const NOBODY = 'http://127.0.0.1:1'
 
-const project = projectFolder({
-  'agent.js': agentSource('hello'),
-  'misspelt.js': agentSource('hello').replace('onReady', 'onRaedy'),
-  'caught.js': `
+const project = projectFolder(
+  {
+    'agent.js': agentSource('hello'),
+    'misspelt.js': agentSource('hello').replace('onReady', 'onRaedy'),
+    'caught.js': `
 process.on('uncaughtException', ({ code }) => { console.log('caught', code) })
 ${agentSource('hello')}`.replace('import {', "import process from 'node:process'\nimport {"),
-  'elsewhere.js': agentSource('hello').replace('onReady: () => {}', `facilitatorUrl: '${NOBODY}'`),
-})
+    'elsewhere.js': agentSource('hello').replace('onReady: () => {}', `facilitatorUrl: '${NOBODY}'`),
+  },
+  true,
+)
 afterAll(() => project.remove())
 
 function node(file: string, env: Record<string, string> = {}) {

@@ -20,6 +20,7 @@ import { build, type Plugin } from 'esbuild'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 const CACHE = join(ROOT, 'node_modules/.cache/bundled')
 const OURS = ['dist', 'test/support', 'proof/chaos'].map(folder => join(ROOT, folder))
+const SDK = 'dist/src/index.js'
 const PROGRAMS = [
   'dist/cli/main.js',
   'proof/chaos/agent.mjs',
@@ -74,12 +75,18 @@ export async function bundled(file: string): Promise<string> {
   return join(await made, file.replace(/\.m?js$/, '.cjs'))
 }
 
+/** The folder of a package `@svc/sdk`, for a project that imports no other of its doors. */
+export async function bundledSdk(): Promise<string> {
+  made ??= bundledOnce()
+  return join(await made, 'sdk')
+}
+
 async function bundledOnce(): Promise<string> {
   const place = join(CACHE, newestMs(OURS).toFixed(0))
   if (existsSync(place)) return place
   // Each worker of the tests may be at it: the first to end gives its own to all.
   const own = join(dirname(CACHE), `bundling-${process.pid}`)
-  const listed = PROGRAMS.map(file => `${JSON.stringify(file)}: () => require('./${file}'),`)
+  const listed = [...PROGRAMS, SDK].map(file => `${JSON.stringify(file)}: () => require('./${file}'),`)
   await build({
     stdin: { contents: `Object.assign(exports, {${listed.join('\n')}})`, resolveDir: ROOT },
     absWorkingDir: ROOT,
@@ -96,7 +103,22 @@ async function bundledOnce(): Promise<string> {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, `require(${JSON.stringify('../../load.cjs')})[${JSON.stringify(file)}]()`)
   }
-  execFileSync(process.execPath, [join(own, 'test/support/warm-up.cjs')])
+  const run = (...args: readonly string[]) =>
+    execFileSync(process.execPath, args, { cwd: own, encoding: 'utf8' })
+  run('test/support/warm-up.cjs')
+  const sdk = `require('../load.cjs')['${SDK}']()`
+  const names = run('-p', `Object.keys(${sdk.replace('..', '.')}).join(', ')`)
+  mkdirSync(join(own, 'sdk'))
+  writeFileSync(
+    join(own, 'sdk/package.json'),
+    '{ "name": "@svc/sdk", "type": "module", "exports": "./index.js" }',
+  )
+  writeFileSync(
+    join(own, 'sdk/index.js'),
+    `import { createRequire } from 'node:module'
+const require = createRequire(import.meta.url)
+export const { ${names} } = ${sdk}`,
+  )
   try {
     // Another worker may have put its own there meanwhile.
     if (!existsSync(place)) rmSync(CACHE, { recursive: true, force: true })

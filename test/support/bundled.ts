@@ -1,6 +1,9 @@
 /**
  * What tests start in processes of their own, bundled and compiled once for all of them: it starts with a third of the CPU, and
  * tests start some hundreds. What is bundled is the built package; `test/package` installs it as it is published, and starts that.
+ *
+ * `svc sell --help` takes 0.17 s so, and 0.27 from modules in pieces. Tried, and left out: modules in one piece (0.31); flags of V8,
+ * with which Node compiles its own modules too (0.28 to 0.31); a minified script, and code compiled for one command alone (0.01 less).
  */
 import { execFileSync } from 'node:child_process'
 import {

@@ -208,18 +208,20 @@ describe('the price', () => {
     expect(refusal).toContain(why)
   })
 
-  it.each<[string, Given['paid'], boolean | undefined, string]>([
+  it.each<[string, Given['paid'], boolean | undefined, string, object?]>([
     ['has landed: it is presented, and spent', { amount: 9_999n }, true, 'presented'],
     ['has not landed', { amount: 9_999n }, false, 'mismatched'],
     ['may have landed: the node does not answer', { amount: 9_999n }, undefined, 'mismatched'],
     ['landed, and whose payer did not sign it', { amount: 9_999n, proven: () => false }, true, 'mismatched'],
     ['landed for somebody else', { receiver: 'OTHER' }, true, 'mismatched'],
-  ])('is not met by a payment of an earlier price that %s', async (_, paid, landed, answer) => {
+    ['landed before a balance alone paid', {}, true, 'presented', { only: 'balance' }],
+    ['did not land before a balance alone pays', {}, false, 'mismatched', { only: 'balance' }],
+  ])('is not met by a payment of an earlier price that %s', async (_, paid, landed, answer, def) => {
     const chain = { round: async () => undefined, hasLanded: async () => landed }
-    const { call, ended } = oneCall({ paid: paid!, world: { chain } as never })
+    const { call, ended } = oneCall({ paid: paid!, def: def as never, world: { chain } as never })
     expect((await ended(price)).answer).toBe(answer)
     if (answer === 'presented') expect((await ended(verify)).answer).toBe('spent')
-    else expect(call.end.refusal).toContain('does not pay')
+    else expect(call.end.refusal).toContain(def ? 'Only a balance' : 'does not pay')
   })
 
   it('is asked for in the spelling of the network that the payment has', async () => {

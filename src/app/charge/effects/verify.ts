@@ -40,9 +40,9 @@ export async function verify(deps: ChargeDeps, call: Call) {
   }
 }
 
-/** Pays us another price, as before a deploy. `price` lets it pass only if it has landed. */
-export function paysAnotherPrice(deps: ChargeDeps, { payment: { read }, terms }: Call): boolean {
-  return read !== undefined && paysUs(deps, read) && !meetsTerms(deps, read, terms.requirements!)
+/** Pays us another price, or where a balance alone pays now, as before a deploy. `price` lets it pass only if it has landed. */
+export function paysAnotherPrice(deps: ChargeDeps, { endpoint: { def }, payment: { read }, terms }: Call) {
+  return !!read && paysUs(deps, read) && (!!def.only || !meetsTerms(deps, read, terms.requirements!))
 }
 
 /** If the store lost its records, the payer must not pay again. The chain is asked only for a payer's own signature. */

@@ -12,6 +12,7 @@ import {
   rename,
   rm,
   stat,
+  truncate,
   utimes,
   writeFile,
 } from 'node:fs/promises'
@@ -111,6 +112,18 @@ describe('a journal', () => {
     after.ended(callOf(1))
     await after.close()
     expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(2), unreadable: 1 })
+  })
+
+  it('goes on after a whole line whose newline a killed process did not write', async () => {
+    const before = opened()
+    before.ended(callOf(0))
+    before.ended(callOf(1))
+    await before.close()
+    await truncate(path, (await stat(path)).size - 1)
+    const after = opened()
+    after.ended(callOf(2))
+    await after.close()
+    expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(3) })
   })
 
   it('waits for a disk that cannot be written, and says so in the log', async () => {

@@ -24,7 +24,7 @@ export function beginJournalFile(path: string, headerFor: (next: number) => stri
   try {
     const { size } = fstatSync(fd)
     const next = numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1
-    // A process that was killed while writing may have left half a line: the header begins a new one.
+    // A process that was killed while writing may have left half a line, or one without its newline: the header begins a new one.
     const header = Buffer.from(endsMidLine(fd, size) ? `\n${headerFor(next)}` : headerFor(next))
     for (let at = 0; at < header.length; ) at += writeSync(fd, header, at)
     fdatasyncSync(fd)
@@ -73,8 +73,8 @@ function numberAfterTail(fd: number, size: number): number | undefined {
     const tail = readAt(fd, bytes, size - bytes)
     const end = tail.lastIndexOf(NEWLINE)
     const start = end > 0 ? tail.lastIndexOf(NEWLINE, end - 1) : -1
-    if (start >= 0 || bytes === size)
-      return end > 0 ? numberAfter(tail.toString('utf8', start + 1, end)) : undefined
+    const lineIn = (from: number, to?: number) => numberAfter(tail.toString('utf8', from, to))
+    if (start >= 0 || bytes === size) return lineIn(end + 1) ?? lineIn(start + 1, end)
   }
   return undefined
 }

@@ -33,7 +33,10 @@ export async function bundled(outfile, edits = [], entry = 'proof/simulation/mai
     format: 'esm',
     target: 'node20',
     packages: 'external',
-    alias: { '#platform': join(ROOT, 'proof/simulation/kernel/platform.ts') },
+    alias: {
+      '#platform': join(ROOT, 'proof/simulation/kernel/platform.ts'),
+      'node:fs/promises': join(ROOT, 'proof/simulation/kernel/disk.ts'),
+    },
     plugins: [editing],
     logLevel: 'error',
   })

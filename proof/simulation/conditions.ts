@@ -48,10 +48,14 @@ export interface Conditions {
   readonly facilitator: Misbehaviour
   /** A second facilitator, and whether it is hostile: it finds every payment valid, and settles none. */
   readonly backup: 'none' | 'honest' | 'hostile'
+  /** Whether each process of the seller has a facilitator in it, in the place of one elsewhere. */
+  readonly isInProcess: boolean
   readonly node: NodeTrouble
   /** Whether handlers run in the seller's process, or behind upstreams. */
   readonly runs: Features['runs']
   readonly origin: OriginTrouble
+  /** How often an append to a journal finds the disk full. */
+  readonly fullDisk: number
   /** How far clocks of processes are apart, at most. */
   readonly skewMs: number
   /** Whether they are set while an episode runs. */
@@ -173,6 +177,7 @@ export function conditionsOf(seed: string): Conditions {
       death: often(0.3, 0.02),
     },
     backup: BACKUPS[features?.facilitators ?? 'one'],
+    isInProcess: features?.facilitators === 'in process',
     node: {
       lagRounds: dice.chance(0.5) ? dice.between(1, 12) : 0,
       errors: often(0.4, 0.3),
@@ -180,13 +185,14 @@ export function conditionsOf(seed: string): Conditions {
     },
     runs: features?.runs ?? 'handler',
     origin: features?.runs === 'upstream' ? originTrouble(seed) : NO_TROUBLE,
+    fullDisk: troubleOf(new Dice(`${seed}/disk`)).often(0.3, 0.3),
     skewMs: (features?.clocks ?? 'together') === 'together' ? 0 : dice.between(600_000, 10_800_000),
     clocksJump: features?.clocks === 'jumping',
     mount: features?.mount ?? 'none',
   }
 }
 
-const BACKUPS = { one: 'none', several: 'honest', hostile: 'hostile' } as const
+const BACKUPS = { one: 'none', several: 'honest', hostile: 'hostile', 'in process': 'none' } as const
 
 /** How keys are kept, whichever version of a seller is asked. */
 export function promisedMode({ onLostResponse, deploy }: Conditions): Conditions['onLostResponse'] {
@@ -215,5 +221,6 @@ export function calm(conditions: Conditions): Conditions {
     facilitator: { probability: 0, lies: false, death: 0 },
     node: { lagRounds: 0, errors: 0, foreign: 0 },
     origin: NO_TROUBLE,
+    fullDisk: 0,
   }
 }

@@ -56,6 +56,8 @@ const PREPAID = 3
 const TAKEN_OVER = 2
 /** Within so long the second one begins. */
 const CALM_MS = 30_000
+/** Less than a process takes to start again. */
+const ENDING_MS = 100
 
 export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<Episode> {
   const conditions = conditionsOf(seed)
@@ -72,6 +74,10 @@ export async function episode({ seed, only, onLine }: EpisodeOptions): Promise<E
     if (world.acting > 0) truth.violated('acts-end', `${world.acting} acts have not ended`)
     await timeline.run(timeline.nowMs + HEALING_MS, failed)
     if (!failed()) await checkedAtTheEnd(world, buyers)
+    world.seller.end()
+    // What was half written is given up.
+    await timeline.run(timeline.nowMs + ENDING_MS)
+    world.journals.clear()
     const finals: Record<string, number> = {}
     for (const { final } of truth.calls) finals[final] = (finals[final] ?? 0) + 1
     return {

@@ -26,7 +26,7 @@ export async function quiet<T>(run: (machine: Machine) => Promise<T>): Promise<T
     throw new Error(`${what} was used in a simulation`)
   }
   const machine: Machine = { nowMs: () => 0, dispatch: refused('a connection') }
-  Date.now = () => EPOCH_MS + machine.nowMs()
+  Date.now = () => Math.floor(EPOCH_MS + machine.nowMs())
   performance.now = () => machine.nowMs()
   Math.random = refused('Math.random')
   // In the place of what it inherits.

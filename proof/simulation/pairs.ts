@@ -11,7 +11,8 @@ export const TABLE = {
   store: ['memory', 'redis', 'own'],
   mode: ['none', 'release', 'replay'],
   confirm: ['facilitator', 'chain'],
-  facilitators: ['one', 'several', 'hostile'],
+  /** `in process`: one in each process of the seller, over the seller's own node. */
+  facilitators: ['one', 'several', 'hostile', 'in process'],
   /** Of processes, by hours; some are set while they run. */
   clocks: ['together', 'apart', 'jumping'],
   /**

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { bundled } from '../../proof/simulation/bundle.mjs'
-import { type Episode, episode } from '../../proof/simulation/episode.js'
+import { bundled, type Edit } from '../../proof/simulation/bundle.mjs'
+import type { Episode } from '../../proof/simulation/episode.js'
 import { INVARIANTS } from '../../proof/simulation/invariants/names.js'
 import {
   MADE_UP,
   ON_BALANCES,
   ON_FORGETTING,
+  ON_PARTS,
   ON_UPSTREAMS,
   ONCE_THERE,
 } from '../../proof/simulation/planted/bugs.mjs'
 import { REGRESSIONS } from '../../proof/simulation/regressions.js'
-import type { smallest } from '../../proof/simulation/shrink.js'
 
 /** Some seconds of them; `npm run simulate` goes on. */
 const SEEDS = Array.from({ length: 12 }, (_, at) => String(at + 1))
 
-const PLANTED = [...ONCE_THERE, ...MADE_UP, ...ON_BALANCES, ...ON_UPSTREAMS, ...ON_FORGETTING]
+const PLANTED = [...ONCE_THERE, ...MADE_UP, ...ON_BALANCES, ...ON_UPSTREAMS, ...ON_FORGETTING, ...ON_PARTS]
 
 /** Enough to see that it works. */
 const SHRINKING_MAX = 40
@@ -29,6 +29,17 @@ const textOf = (path: string) => readFileSync(new URL(`../../${path}`, import.me
 
 const folder = mkdtempSync(join(tmpdir(), 'simulation-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** As `npm run simulate` makes it: connections and files of its own stand in the place of the machine's. */
+async function simulation(
+  name: string,
+  edits: readonly Edit[] = [],
+): Promise<typeof import('../../proof/simulation/planted/entry.js')> {
+  const file = await bundled(join(folder, `${name}.mjs`), edits, 'proof/simulation/planted/entry.ts')
+  return import(pathToFileURL(file).href)
+}
+
+const { episode } = await simulation('plain')
 
 describe('an episode', () => {
   it.each(SEEDS)('of seed %s violates no invariant', async seed => {
@@ -61,10 +72,7 @@ describe('an episode', () => {
 describe('a planted bug', () => {
   it('is found, and made small: what is left of its faults and acts fails again', async () => {
     const bug = MADE_UP.find(({ name }) => name === 'failure-is-charged')!
-    const file = await bundled(join(folder, 'planted.mjs'), bug.edits, 'proof/simulation/planted/entry.ts')
-    const planted: { episode: typeof episode; smallest: typeof smallest } = await import(
-      pathToFileURL(file).href
-    )
+    const planted = await simulation('planted', bug.edits)
     let failed: Episode | undefined
     for (let seed = 1; failed === undefined; seed++) {
       const ended = await planted.episode({ seed: String(seed) })

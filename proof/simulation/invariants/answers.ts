@@ -3,7 +3,7 @@
 import { decodeAnswerHeader, type Ledger, type ReadPayment } from '../../../src/parts.js'
 import type { Conditions } from '../conditions.js'
 import { EPOCH_MS } from '../kernel/process.js'
-import { sellsBalance, takesBalance, termsAfter } from '../world/agents.js'
+import { ENDPOINTS, sellsBalance, takesBalance, termsAfter } from '../world/agents.js'
 import { type Asking, headerOf, type Truth, type Window } from '../world/truth.js'
 import type { WireReply } from '../world/wire.js'
 import type { World } from '../world/world.js'
@@ -12,6 +12,8 @@ import { checkOwner, checkSize } from './ownership.js'
 
 export function checkReply(world: World, asking: Asking, reply: WireReply): void {
   const { truth, ledger } = world
+  // What is free, such as a manifest, is of no endpoint.
+  if (!ENDPOINTS.includes(asking.endpoint) && asking.request.method === 'GET') return
   checkSize(world, asking, reply)
   learnWindow(world, asking, reply)
   learnBalance(world, asking, reply)

@@ -1,15 +1,15 @@
 /** The real audit over the journal of all processes, against what has landed. */
 
-import { USDC_ASSET_ID } from '../../../src/client.js'
 import {
   type Finding,
   type IncomingTransfers,
+  type JournalPiece,
   type OwedReport,
   owedRefunds,
+  reportsCharge,
   type Transfer,
 } from '../../../src/parts.js'
-import { ENDPOINTS } from '../world/agents.js'
-import type { Truth } from '../world/truth.js'
+import { streamOf } from '../world/journals.js'
 import type { World } from '../world/world.js'
 
 /** What an audit finds where the call that charged died before it wrote its line. */
@@ -22,36 +22,16 @@ const SKEWED: ReadonlySet<Finding> = new Set(['told_not_charged', 'unexplained_t
 const HOUR_MS = 3_600_000
 
 export async function audited(world: World): Promise<void> {
-  const { truth, conditions, seller } = world
+  const { truth, conditions, journals } = world
   if (truth.calls.length === 0) return
-  const asset = String(USDC_ASSET_ID.testnet)
-  const header = {
-    journal: 1,
-    agent: 'simulated',
-    network: 'testnet',
-    payTo: seller.payTo,
-    asset,
-    endpoints: ENDPOINTS,
-  } as const
   const startedMs = truth.calls.map(call => call.startedMs)
   const span = conditions.skewMs + HOUR_MS
   const period = { fromMs: Math.min(...startedMs) - span, toMs: Math.max(...startedMs) + span }
-  const piece = {
-    headers: [{ ...header, openedMs: period.fromMs }],
-    runs: truth.journal,
-    lost: 0,
-    unreadable: 0,
-    streams: truth.streamEnds.map(({ id, txId, brokenBy }) => ({
-      stream: id,
-      ...(txId !== undefined && { txId }),
-      ...(brokenBy && { brokenBy }),
-    })),
-    counts: [],
-    flaws: [],
-  }
+  const pieces = await journals.read()
+  linesAreThere(world, pieces)
   const owed = await owedRefunds({
     async *journal() {
-      yield piece
+      yield* pieces
     },
     transfers: () => transfersOf(world),
     period,
@@ -66,7 +46,7 @@ export async function audited(world: World): Promise<void> {
   for (const { finding, says, txId } of owed.books.differences) {
     if (allowed.has(finding) || (txId && truth.byPayer.has(txId))) continue
     // The call that charged it died with its process, before it could say so.
-    const died = truth.holds.some(hold => hold.txId === txId && !truth.endedMs.has(hold.call))
+    const died = hasDied(world, txId)
     if (died && UNTOLD.has(finding)) continue
     // Of two processes whose clocks differ an audit cannot say which word was the last, nor whether a call began before its
     // payment landed.
@@ -76,38 +56,68 @@ export async function audited(world: World): Promise<void> {
   }
 }
 
+/** A call about it died with its process: before it ended, or before its line was written. */
+function hasDied({ truth, journals }: World, txId: string | undefined): boolean {
+  return (
+    truth.holds.some(hold => hold.txId === txId && !truth.endedMs.has(hold.call)) ||
+    truth.calls.some(call => call.txId === txId && journals.mayLack(call.id))
+  )
+}
+
+/** Of what was charged each process writes a line, unless it dies first. */
+function linesAreThere({ truth, journals }: World, pieces: readonly JournalPiece[]): void {
+  const written = new Set(
+    pieces.flatMap(({ runs, streams }) => [
+      ...runs.map(({ id }) => id),
+      ...streams.map(({ stream }) => stream),
+    ]),
+  )
+  for (const call of truth.calls)
+    if (reportsCharge(call) && !written.has(call.id) && !journals.mayLack(call.id))
+      truth.violated('books-balance', `${call.id} charged ${call.txId}, and its process wrote no line`)
+  for (const { flaws, missing } of pieces)
+    if (flaws.length > 0 || missing)
+      truth.violated('books-balance', `the journal has flaws: ${JSON.stringify({ flaws, missing })}`)
+}
+
 /** Of two processes whose clocks differ nobody can say which word was the last. */
-function refundsAreOwed({ truth, ledger, conditions }: World, { refunds, mayBeKept }: OwedReport): void {
+function refundsAreOwed(world: World, { refunds, mayBeKept }: OwedReport): void {
+  const { truth, ledger, conditions } = world
   if (conditions.skewMs > 0) return
-  const hasDied = (txId: string) =>
-    truth.holds.some(hold => hold.txId === txId && !truth.endedMs.has(hold.call))
   for (const { txId, reason } of refunds)
-    if (truth.delivered.has(txId) && !hasDied(txId))
+    if (truth.delivered.has(txId) && !hasDied(world, txId))
       truth.violated('refunds-are-owed', `${txId} is on the list (${reason}), and was answered`)
   const listed = new Set([...refunds, ...mayBeKept].map(({ txId }) => txId))
   const doubted = truth.calls.flatMap(({ txId, final }) => (txId && final === 'inDoubt' ? [txId] : []))
   for (const txId of new Set(doubted)) {
     const isAnswered = truth.calls.some(call => call.txId === txId && ANSWERS.has(call.final))
     const isLanded = ledger.landed(txId) && !truth.byPayer.has(txId)
-    if (isLanded && !isAnswered && !hasDied(txId) && !listed.has(txId))
+    if (isLanded && !isAnswered && !hasDied(world, txId) && !listed.has(txId))
       truth.violated(
         'refunds-are-owed',
         `${txId} landed in doubt and was answered by nobody: not on the list`,
       )
   }
-  for (const txId of brokenStreams(truth))
+  for (const txId of brokenStreams(world))
     if (ledger.landed(txId) && !listed.has(txId))
       truth.violated('refunds-are-owed', `${txId} paid for a stream that nobody had whole: not on the list`)
 }
 
 /** Payments for streams that broke, or whose process died, where no call gave the whole answer. */
-function brokenStreams({ journal, streamEnds, calls }: Truth): string[] {
+function brokenStreams({ truth, journals }: World): string[] {
+  const { journal, streamEnds, calls } = truth
   const whole = new Set(
     calls.flatMap(({ txId, final, streamBroken }) => (ANSWERS.has(final) && !streamBroken ? [txId] : [])),
   )
   const ended = new Set(streamEnds.flatMap(({ id, brokenBy }) => (brokenBy ? [] : [id])))
   return journal.flatMap(({ id, txId, streaming }) =>
-    streaming && txId !== undefined && !ended.has(id) && !whole.has(txId) ? [txId] : [],
+    streaming &&
+    !journals.mayLack(streamOf({ id })) &&
+    txId !== undefined &&
+    !ended.has(id) &&
+    !whole.has(txId)
+      ? [txId]
+      : [],
   )
 }
 

@@ -1,6 +1,7 @@
-/** Node's platform; a signature that was verified once, by the seller or by the facilitator, is not computed again. */
+/** Node's platform, and nodes of the simulation in the place of connections; a signature that was verified once, by the seller or by the facilitator, is not computed again. */
 import { LRUCache } from 'lru-cache'
-import { verifySignature as verified } from '../../../src/adapters/platform/node.js'
+import { exchangeTo as connected, verifySignature as verified } from '../../../src/adapters/platform/node.js'
+import type { Exchange } from '../../../src/parts.js'
 
 // A name of our own stands before one that is passed on.
 export * from '../../../src/adapters/platform/node.js'
@@ -15,3 +16,9 @@ export const verifySignature: typeof verified = (publicKey, bytes, signature) =>
   verdicts.set(name, verdict)
   return verdict
 }
+
+/** By their URLs: what a facilitator in a process of a seller connects to. */
+export const simulatedNodes = new Map<string, Exchange>()
+
+export const exchangeTo: typeof connected = (url, options) =>
+  simulatedNodes.get(url) ?? connected(url, options)

@@ -33,7 +33,7 @@ export class Process {
     this.#timeline = timeline
     this.#skew = skew
     this.clock = {
-      now: () => EPOCH_MS + timeline.nowMs + this.skews.at(-1)!,
+      now: () => Math.floor(EPOCH_MS + timeline.nowMs + this.skews.at(-1)!),
       monotonic: () => timeline.nowMs + skew.upMs,
       after: (ms, callback) => {
         const moment = timeline.after(ms, () => this.deliver(callback))

@@ -100,7 +100,9 @@ async function onBalance(
   // With a key that counts, whatever the row's is.
   await asked(stage, features, { ...call, key: `random-key-on-balance-of-${act}-of-32` })
   if (agents === 'two') await asked(stage, features, { ...call, endpoint: of ? 'work' : 'sister/work' })
-  return [first, second].some(reply => isWanted(stage, reply))
+  // Behind a gate a broken stream is a connection that breaks.
+  const isBroken = answer === 'broken stream' && world.truth.runsOn(balance).some(run => run.returned)
+  return isBroken || [first, second].some(reply => isWanted(stage, reply))
 }
 
 function endpointFor({ sold, answer, agents }: Features, isSister: boolean): EndpointName {

@@ -13,6 +13,7 @@ import type { WireReply } from '../world/wire.js'
 import { workRequest } from '../world/world.js'
 import { type Act, expected, type Stage, workOf } from './acts.js'
 import { askedFor, encodedOf, quotedAndSigned, taskFor } from './asking.js'
+import { bridged } from './bridged.js'
 import { Buyer } from './buyer.js'
 import { type DoorCall, requestAt } from './doors.js'
 import { runIn, STRANGERS_ADDRESS } from './paired.js'
@@ -190,7 +191,16 @@ function randomKey(act: string): string {
   return `random-key-of-${act}-of-32-characters`
 }
 
-const STRANGE = [keyElsewhere, junkBesideWindow, forgedName, taskOfAnother, changesMeanwhile, comesBack, free]
+const STRANGE = [
+  keyElsewhere,
+  junkBesideWindow,
+  forgedName,
+  taskOfAnother,
+  changesMeanwhile,
+  comesBack,
+  free,
+  bridged,
+]
 
 export async function strange(stage: Stage): Promise<void> {
   await stage.dice.pick(STRANGE)(stage)

@@ -916,3 +916,70 @@ export const ON_FORGETTING = [
     ],
   },
 ]
+
+const SETTLER = 'src/facilitator/settle-payment.ts'
+const JOURNAL_FILE = 'src/audit/journal/journal-file.ts'
+
+/** Of a facilitator in the seller's process, of journals and of the bridge. @type {readonly Bug[]} */
+export const ON_PARTS = [
+  {
+    name: 'unclear-is-failed',
+    says: 'A facilitator in the process takes a submission that its node did not answer for one that failed.',
+    meets: 'in-process facilitators × nodes that do not answer',
+    edits: [
+      {
+        file: SETTLER,
+        find: "return pending('The node did not say what became of it')",
+        replace: "return { outcome: 'refused', code: SIMULATION_FAILED, words: submission.cause }",
+      },
+    ],
+  },
+  {
+    name: 'failed-lines-are-dropped',
+    says: 'Lines that a full disk did not take are not written again.',
+    meets: 'journals × full disks',
+    edits: [
+      {
+        file: 'src/audit/journal/journal-writer.ts',
+        find: 'waiting = [...texts, ...waiting]',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'half-lines-stay',
+    says: 'What a full disk took of a line stays before the lines that follow.',
+    meets: 'journals × full disks',
+    edits: [
+      {
+        file: JOURNAL_FILE,
+        find: 'await file.truncate(Math.min(bytesMax, (await file.stat()).size))',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'numbers-begin-anew',
+    says: 'The lines of a new file are numbered from one when the full one is set aside.',
+    meets: 'journals × rotation',
+    edits: [
+      {
+        file: JOURNAL_FILE,
+        find: '?? numberAfterFile(olderFiles(path).at(-1)) ?? 1',
+        replace: '?? 1',
+      },
+    ],
+  },
+  {
+    name: 'cancelled-is-forgotten',
+    says: 'A bridge forgets an answer that was paid for when its host cancels the call, so the same call pays again.',
+    meets: 'bridges × cancelled calls',
+    edits: [
+      {
+        file: 'src/mcp-bridge/owed-answers.ts',
+        find: 'keep(entry)\n      const settled',
+        replace: 'const settled',
+      },
+    ],
+  },
+]

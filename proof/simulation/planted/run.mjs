@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { bundled } from '../bundle.mjs'
-import { MADE_UP, ON_BALANCES, ON_FORGETTING, ON_UPSTREAMS, ONCE_THERE } from './bugs.mjs'
+import { MADE_UP, ON_BALANCES, ON_FORGETTING, ON_PARTS, ON_UPSTREAMS, ONCE_THERE } from './bugs.mjs'
 
 const CALLS_MAX = 100_000
 
@@ -25,6 +25,7 @@ for (const { name, says, meets = '', edits } of [
   ...ON_BALANCES,
   ...ON_UPSTREAMS,
   ...ON_FORGETTING,
+  ...ON_PARTS,
 ]) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const file = await bundled(join(folder, `${name}.mjs`), edits, 'proof/simulation/hunt.ts')

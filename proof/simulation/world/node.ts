@@ -4,8 +4,10 @@ import {
   algodRoutes,
   BadRequest,
   type Exchange,
+  type ExchangeReply,
   type Ledger,
   MAINNET,
+  type OutgoingRequest,
   TESTNET,
   unavailable,
   withTimeout,
@@ -27,14 +29,26 @@ export class Node {
   }
 
   exchangeFor(from: Process): Exchange {
-    return exchangeThat(({ path, timeoutMs }) => {
-      const { network, conditions, questions } = this.#world
-      const place = `${from.name}>node`
-      if (from.name.startsWith('seller')) questions.node(path)
-      this.#world.point(from, place)
-      const asked = network.ask(from, this.#process, place, conditions.links.node, () => this.#serve(path))
-      return withTimeout(from.clock, timeoutMs, asked).catch((cause: Error) => ({ failed: cause.message }))
+    return exchangeThat(request => {
+      if (from.name.startsWith('seller')) this.#world.questions.node(request.path)
+      return this.#ask(from, `${from.name}>node`, request, this.#world.conditions.node.lagRounds)
     })
+  }
+
+  /** One node, which knows what it was given, and which processes of the seller submit to. */
+  ownExchangeFor(from: Process): Exchange {
+    return exchangeThat(request => this.#ask(from, `${from.name}>own node`, request, 0))
+  }
+
+  #ask(from: Process, place: string, request: OutgoingRequest, lagRounds: number): Promise<ExchangeReply> {
+    const { network, conditions } = this.#world
+    this.#world.point(from, place)
+    const asked = network.ask(from, this.#process, place, conditions.links.node, () =>
+      this.#serve(request, lagRounds),
+    )
+    return withTimeout(from.clock, request.timeoutMs, asked).catch((cause: Error) => ({
+      failed: cause.message,
+    }))
   }
 
   #view(ledger: Ledger): Ledger {
@@ -51,9 +65,12 @@ export class Node {
     }
   }
 
-  async #serve(path: string): Promise<{ status: number; text: string }> {
-    const { fate, timeline, conditions } = this.#world
-    const { lagRounds, errors, foreign } = conditions.node
+  async #serve(
+    { method, path, body = '' }: OutgoingRequest,
+    lagRounds: number,
+  ): Promise<{ status: number; text: string }> {
+    const { fate, timeline, conditions, facilitator } = this.#world
+    const { errors, foreign } = conditions.node
     const name = fate.numbered('node')
     this.#lag = BigInt(
       fate.strike(`${name}.lag`, lagRounds > 0 ? 0.5 : 0, timeline.nowMs)?.between(1, lagRounds) ?? 0,
@@ -62,12 +79,16 @@ export class Node {
       return { status: 500, text: '{"message":"down"}' }
     const isForeign = fate.strike(`${name}.foreign`, foreign, timeline.nowMs)
     const [bare = path] = path.split('?')
-    const route = this.#routes.find(each => each.method === 'GET' && each.path.test(bare))
+    const route = this.#routes.find(each => each.method === method && each.path.test(bare))
+    if (path === '/v2/transactions' && facilitator.refusesNext) {
+      facilitator.refusesNext = false
+      return { status: 400, text: '{"message":"overspend"}' }
+    }
     if (!route) throw unavailable(`no route ${path}`)
     try {
       const parts = (route.path.exec(bare) ?? []).slice(1).map(decodeURIComponent)
       const query = new URLSearchParams(path.slice(bare.length + 1))
-      const reply = await route.handle({ query, body: Buffer.alloc(0), parts })
+      const reply = await route.handle({ query, body: Buffer.from(body as Uint8Array), parts })
       if ('raw' in reply) return { status: 500, text: '' }
       const text = textOf(reply.body)
       return {
@@ -75,7 +96,8 @@ export class Node {
         text: isForeign ? text.replace(TESTNET.genesisHash, MAINNET.genesisHash) : text,
       }
     } catch (error) {
-      if (error instanceof BadRequest) return { status: error.status, text: '{}' }
+      if (error instanceof BadRequest)
+        return { status: error.status, text: JSON.stringify({ message: error.message }) }
       throw error
     }
   }

@@ -11,6 +11,7 @@ import {
   fetchHandler,
   fetchResponder,
   koaHost,
+  type ServerSettings,
   settingsOf,
   sleep,
 } from '../../../src/parts.js'
@@ -22,7 +23,9 @@ import { ANSWER_BYTES_MAX, agentOf, SISTER, type Sold, termsAfter } from './agen
 import { skewOf } from './clocks.js'
 import { fetched } from './fetch-wire.js'
 import { gatedAgent, gatedFetch, gatedKoa, type Parts } from './gates.js'
+import type { OwnJournal } from './journals.js'
 import { mountedIn, prefixOf } from './mounts.js'
+import { ownFacilitator } from './own-facilitator.js'
 import { ownStores, type SellerStores, sharedStores } from './stores.js'
 import { type HangUp, received, type WireReply, type WireRequest } from './wire.js'
 import type { World } from './world.js'
@@ -45,6 +48,7 @@ export interface Host {
 interface Replica {
   readonly process: Process
   readonly drain: Drain
+  readonly journal: OwnJournal
   readonly seller: Host
   readonly sister: Host | undefined
 }
@@ -108,6 +112,11 @@ export class Seller {
     this.#replicas[place]?.process.die()
   }
 
+  /** All of it ends with the episode. */
+  end(): void {
+    for (const place of this.#replicas.keys()) this.kill(place)
+  }
+
   /** The store forgets; one that is in a process's memory ends with the process. */
   forget(dice: Dice): void {
     const { store, forgets } = this.#world.conditions
@@ -127,6 +136,7 @@ export class Seller {
     const replica = this.#replicas[place]
     if (!replica) return
     void replica.drain.shutdown('deployment').then(async () => {
+      await replica.journal.close()
       // What it has said reaches its callers before the process ends.
       await sleep(replica.process.clock, LAST_WORDS_MS)
       replica.process.die()
@@ -139,6 +149,7 @@ export class Seller {
     const name = `seller${place}.${++this.#starts}`
     const process = new Process(name, timeline, skewOf(world, `seller${place}`))
     world.origin.open(process)
+    const journal = world.journals.open(process, `seller${place}`)
     const reader = algorandPaymentReader()
     const around = {
       clock: process.clock,
@@ -149,13 +160,16 @@ export class Seller {
         return (host === BACKUP_HOST ? world.backup : world.facilitator).exchangeFor(process)
       },
       paymentReader: async () => reader,
-      audit: auditOf,
+      audit: (settings: ServerSettings) => {
+        const audit = auditOf(settings)
+        return { ...audit, callObservers: [...audit.callObservers, journal] }
+      },
       registry: () => undefined,
     }
     const drain = createDrain(SHUTDOWN_MS, process.clock)
     const terms = termsAfter(conditions, this.#isNew)
     const stores = this.#stores.of(process)
-    const options = optionsOf(world, stores, this.#isNew)
+    const options = optionsOf(world, process, stores, this.#isNew)
     const clientAddress = (request: Request) => request.headers.get('x-address') ?? undefined
     const hostOf = (of: '' | 'sister/'): Host => {
       const sold: Sold[] = []
@@ -181,7 +195,7 @@ export class Seller {
       return { listener: conditions.mount === 'app' ? mountedIn(app) : app.callback(), fetch }
     }
     const sister = conditions.agents === 'two' ? hostOf('sister/') : undefined
-    this.#replicas[place] = { process, drain, seller: hostOf(''), sister }
+    this.#replicas[place] = { process, drain, journal, seller: hostOf(''), sister }
     world.mortal(process)
     process.onDeath(() => {
       this.#replicas[place] = undefined
@@ -191,14 +205,23 @@ export class Seller {
   }
 }
 
-function optionsOf(world: World, stores: ServerOptions['stores'], isNew: boolean): ServerOptions {
+function optionsOf(
+  world: World,
+  process: Process,
+  stores: ServerOptions['stores'],
+  isNew: boolean,
+): ServerOptions {
   const { confirm, hasCredit, perMinute, deploy, mount } = world.conditions
-  const { onLostResponse: before, backup: quoted } = world.conditions
+  const { onLostResponse: before, backup: quoted, isInProcess } = world.conditions
   const onLostResponse = isNew && deploy === 'mode' ? NEXT_MODE[before ?? 'none'] : before
-  const backup = isNew && deploy === 'facilitators' && quoted === 'none' ? 'honest' : quoted
+  const isOther = isNew && deploy === 'facilitators'
+  const backup = isOther && quoted === 'none' && !isInProcess ? 'honest' : quoted
   const first = 'https://facilitator.example'
   return {
-    facilitatorUrl: backup === 'none' ? first : [first, `https://${BACKUP_HOST}`],
+    // The other version of a seller with one in its processes asks one elsewhere, of the same sponsor.
+    ...(isInProcess && !isOther
+      ? { facilitator: ownFacilitator(world, process) }
+      : { facilitatorUrl: backup === 'none' ? first : [first, `https://${BACKUP_HOST}`] }),
     algodUrl: `https://${NODE_HOST}`,
     ...(mount === 'base path' && { basePath: prefixOf(mount) }),
     confirm,

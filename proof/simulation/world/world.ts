@@ -22,6 +22,7 @@ import { Timeline } from '../kernel/timeline.js'
 import { keyOf } from './accounts.js'
 import { ENDPOINTS, type EndpointName, originOf, type Purchase, SISTER, type Work } from './agents.js'
 import { Facilitator } from './facilitator.js'
+import { Journals } from './journals.js'
 import { prefixOf } from './mounts.js'
 import { Node } from './node.js'
 import { Origin } from './origin.js'
@@ -74,6 +75,7 @@ export class World {
   readonly questions: Questions
   readonly node: Node
   readonly origin: Origin
+  readonly journals: Journals
   readonly seller: Seller
   readonly logger: Logger
   conditions: Conditions
@@ -120,6 +122,7 @@ export class World {
     this.backup = new Facilitator(this, { name: 'backup', sponsor: 'backup sponsor', isHostile })
     this.node = new Node(this)
     this.origin = new Origin(this)
+    this.journals = new Journals(this)
     this.seller = new Seller(this)
   }
 

@@ -2,6 +2,7 @@
  * The gate: middleware that puts a price before a route of an app. The route's own answer is what is sold: it is held, recorded,
  * settled, and then sent with its receipt, by the same charge as an endpoint's handler.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
 import { type ClientAddress, FetchRequest, targetOf } from '../../adapters/http/fetch-request.js'
 import { HeldResponse } from '../../adapters/http/held-response.js'
@@ -14,6 +15,7 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import type { Handler, HandlerContext } from '../../domain/handler-context.js'
 import { METHODS, type Method, routeName } from '../../domain/path-pattern.js'
+import { BALANCE_KEY_HEADER } from '../../domain/x402.js'
 import type { HandlerParts } from './create-handler.js'
 import {
   type ExpressRequest,
@@ -115,7 +117,9 @@ export function gateOver(
       seen?: unknown,
     ): Promise<Response> => {
       const handler: Handler = async svc => {
-        const answer = await run(svc, request)
+        const key = incoming.headers.get(BALANCE_KEY_HEADER)
+        refuseSecond(key !== null && key === paying.getStore())
+        const answer = await (key === null ? run(svc, request) : paying.run(key, run, svc, request))
         refuseUnsold(answer, sellRedirects)
         return stream ? answer : whole(answer, sellRedirects)
       }
@@ -187,11 +191,7 @@ export function gateOver(
     fetch(terms, handler) {
       const answer = overFetch(terms)
       return async (incoming, ...rest) =>
-        answer(incoming, clientAddress, (svc, { forApp }) => {
-          refuseSecond(gated.has(incoming))
-          gated.add(forApp)
-          return handler(forApp, svc, ...rest)
-        })
+        answer(incoming, clientAddress, (svc, { forApp }) => handler(forApp, svc, ...rest))
     },
     documents: {
       express: parts.node,
@@ -213,8 +213,8 @@ export function gateOver(
   }
 }
 
-/** Requests of the web that a function has from its gate. */
-const gated = new WeakSet<Request>()
+/** The balance that pays for the call at work: a route may hand a copy of its request to a second gate. */
+const paying = new AsyncLocalStorage<string>()
 const GATED = Symbol('gated')
 /** Made when the route asks for it. One descriptor for all: a getter of each request would give each its own shape. */
 const RAW: PropertyDescriptor & ThisType<{ [GATED]: FetchRequest }> = {

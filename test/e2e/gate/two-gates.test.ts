@@ -43,6 +43,20 @@ const APPS: Readonly<Record<string, (outer: Gate, inner: Gate) => Promise<string
     closing({ close: () => app.close() })
     return listen(app.routing)
   },
+  Mixed(outer, inner) {
+    const app = new Hono().use(outer.documents.hono)
+    const priced = inner.fetch(INNER, () => new Response('sold'))
+    app.get('/x', outer.hono(OUTER), c => priced(c.req.raw))
+    return listen(getRequestListener(app.fetch))
+  },
+  Copied(outer, inner) {
+    const priced = inner.fetch(INNER, () => new Response('sold'))
+    const copied = outer.fetch(OUTER, request => priced(new Request(request)))
+    const listener = getRequestListener(request =>
+      new URL(request.url).pathname === '/x' ? copied(request) : outer.documents.fetch(request),
+    )
+    return listen(listener)
+  },
   fetch(outer, inner) {
     const priced = outer.fetch(
       OUTER,

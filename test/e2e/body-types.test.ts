@@ -130,7 +130,7 @@ describe('an endpoint for bytes', () => {
 describe('the definition', () => {
   const options = { name: 'work', price: '$0.01', handler: () => 'x' } as const
   it.each<[string, object, string]>([
-    ['of a type that there is not', { bodyType: 'form-data' }, 'bodyType is json, text or bytes'],
+    ['of a type that there is not', { bodyType: 'form-data' }, 'bodyType is json or text or bytes'],
     ['of a GET', { bodyType: 'text', method: 'GET' }, 'a GET has no body'],
     ['with a schema', { bodyType: 'bytes', input: { type: 'object' } }, 'input describes JSON'],
   ])('%s is refused', (_, more, why) => {

@@ -124,14 +124,14 @@ it('is charged for a stream that began before the terms were read again, also wh
   const charges = memoryChargeStore()
   const refused = gate()
   let isDown = false
-  const close: typeof charges.close = move => {
-    if (!isDown) return charges.close(move)
+  const count: typeof charges.count = move => {
+    if (!isDown) return charges.count(move)
     refused.open()
     return Promise.reject(new Error('the store is down'))
   }
   const balance = { amounts: ['$0.05'], period: '1h' }
   const routes = [{ route: 'POST /v1/*', price: '$0.01' }]
-  const sold = await soldUpstream({ balance, routes }, { stores: { charges: { ...charges, close } } })
+  const sold = await soldUpstream({ balance, routes }, { stores: { charges: { ...charges, count } } })
   try {
     const ended = gate()
     const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'

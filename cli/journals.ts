@@ -9,7 +9,7 @@ import {
   SvcError,
 } from '../src/domain/index.js'
 import { momentArgument, urlArgument } from './arguments.js'
-import { auditPageOf } from './audit-page-of.js'
+import { auditPageOf } from './ask-audit-page.js'
 import type { FlagsOf } from './command.js'
 import { networkArgument, networkOfFlags, type RemoteFlags, sandboxUrl } from './networks.js'
 

@@ -6,9 +6,9 @@ import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { isRecord } from '../../src/domain/index.js'
 import type { Report } from './announce.js'
+import type { Program } from './find-program.js'
 import { MEMORY_FD } from './kept-memory.js'
 import { LENT_SDK, SOURCES_FD } from './module-hooks.js'
-import type { Program } from './program.js'
 import type { SourceChanges } from './source-changes.js'
 
 export interface DevLoop {

@@ -1,6 +1,7 @@
 /** A command is answered within its time limit or rejects. It is never queued for later, and never sent twice. */
 import { type Cluster, Redis, type RedisOptions } from 'ioredis'
 import { systemClock, withTimeout } from '../../ports/clock.js'
+import type { Logger } from '../../ports/logger.js'
 
 /** An ioredis client: single, Sentinel or Cluster. */
 export type RedisClient = Redis | Cluster
@@ -129,4 +130,50 @@ function reconnectAfterMs(attempt: number): number {
 
 function inTime<T>(ms: number, reply: Promise<T>): Promise<T> {
   return withTimeout(systemClock, ms, reply, `Redis did not answer within ${ms} ms`)
+}
+
+export function warnAtEachConnection(connection: Connection, waitReplicas: number, logger?: Logger): void {
+  const warn = (warning: string) =>
+    logger ? logger.warn({}, warning) : process.emitWarning(warning, { code: 'SVC_REDIS' })
+  connection.onUp(() => {
+    durabilityWarnings(connection, waitReplicas)
+      .then(warnings => warnings.forEach(warn))
+      .catch(() => {})
+  })
+}
+
+/** Whether a Redis keeps what it has acknowledged. INFO says so: managed servers often refuse CONFIG. */
+const SETTINGS = [
+  {
+    field: 'maxmemory_policy',
+    wanted: 'noeviction',
+    otherwise: 'a server short of memory drops claims and payments that guard against double charges',
+  },
+  {
+    field: 'aof_enabled',
+    wanted: '1',
+    otherwise: 'a restart forgets payments that were taken since the last snapshot',
+  },
+  {
+    field: 'role',
+    wanted: 'master',
+    otherwise: 'a replica takes no writes: every paid call will be refused',
+  },
+] as const
+
+/** A setting that INFO leaves out is not checked. */
+export async function durabilityWarnings(
+  connection: Connection,
+  waitReplicas = 0,
+): Promise<readonly string[]> {
+  const info = await connection.send(redis => redis.info())
+  const reported = (field: string) => new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]
+  const warnings = SETTINGS.flatMap(({ field, wanted, otherwise }) => {
+    const is = reported(field)
+    return is === undefined || is === wanted ? [] : [`Redis says ${field} ${is}, not ${wanted}: ${otherwise}`]
+  })
+  const replicas = Number(reported('connected_slaves') ?? waitReplicas)
+  if (replicas >= waitReplicas) return warnings
+  const lacking = `Redis says connected_slaves ${replicas}, and waitReplicas is ${waitReplicas}`
+  return [...warnings, `${lacking}: paid calls will be refused`]
 }

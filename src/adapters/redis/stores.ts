@@ -9,7 +9,7 @@ import type { SpendLedger } from '../../ports/spend-ledger.js'
 import type { CountingSubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/tasks.js'
 import { redisChargeStore } from './charge-store.js'
-import { type Connection, connect, type RedisClient } from './connection.js'
+import { connect, durabilityWarnings, type RedisClient, warnAtEachConnection } from './connection.js'
 import { redisCounters } from './counters.js'
 import { checkedPrefix, shortHash } from './key-names.js'
 import { redisRuns } from './recent-runs.js'
@@ -96,8 +96,7 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
   const waiting =
     waitReplicas > 0 ? replicated(connect(redisOrUrl, commandTimeoutMs), waitReplicas) : undefined
   const time = serverTime(connection)
-  const checkDurability = () => durabilityWarnings(connection, waitReplicas)
-  warnAtEachConnection(connection, checkDurability, logger)
+  warnAtEachConnection(connection, waitReplicas, logger)
   const ping = async () => void (await connection.send(redis => redis.ping()))
   return {
     charges: redisChargeStore(connection, prefix, time, waiting),
@@ -114,7 +113,7 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
       try {
         await ping()
         const roundTripMs = systemClock.monotonic() - sinceMs
-        return { ok: true, roundTripMs, warnings: await checkDurability() }
+        return { ok: true, roundTripMs, warnings: await durabilityWarnings(connection, waitReplicas) }
       } catch (cause) {
         return { ok: false, error: cause instanceof Error ? cause.message : String(cause) }
       }
@@ -129,52 +128,4 @@ function checkedReplicas(count: number, redisOrUrl: RedisClient | string): numbe
   if (count > 0 && typeof redisOrUrl !== 'string' && redisOrUrl.isCluster)
     throw new Error('waitReplicas is not for a Redis Cluster: see docs/storage.md')
   return count
-}
-
-function warnAtEachConnection(
-  connection: Connection,
-  check: () => Promise<readonly string[]>,
-  logger: Logger | undefined,
-): void {
-  const warn = (warning: string) =>
-    logger ? logger.warn({}, warning) : process.emitWarning(warning, { code: 'SVC_REDIS' })
-  connection.onUp(() => {
-    check().then(
-      warnings => warnings.forEach(warn),
-      () => {},
-    )
-  })
-}
-
-/** Whether a Redis keeps what it has acknowledged. INFO says so: managed servers often refuse CONFIG. */
-const SETTINGS = [
-  {
-    field: 'maxmemory_policy',
-    wanted: 'noeviction',
-    otherwise: 'a server short of memory drops claims and payments that guard against double charges',
-  },
-  {
-    field: 'aof_enabled',
-    wanted: '1',
-    otherwise: 'a restart forgets payments that were taken since the last snapshot',
-  },
-  {
-    field: 'role',
-    wanted: 'master',
-    otherwise: 'a replica takes no writes: every paid call will be refused',
-  },
-] as const
-
-/** A setting that INFO leaves out is not checked. */
-async function durabilityWarnings(connection: Connection, waitReplicas = 0): Promise<readonly string[]> {
-  const info = await connection.send(redis => redis.info())
-  const reported = (field: string) => new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]
-  const warnings = SETTINGS.flatMap(({ field, wanted, otherwise }) => {
-    const is = reported(field)
-    return is === undefined || is === wanted ? [] : [`Redis says ${field} ${is}, not ${wanted}: ${otherwise}`]
-  })
-  const replicas = Number(reported('connected_slaves') ?? waitReplicas)
-  if (replicas >= waitReplicas) return warnings
-  const lacking = `Redis says connected_slaves ${replicas}, and waitReplicas is ${waitReplicas}`
-  return [...warnings, `${lacking}: paid calls will be refused`]
 }

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import { isNetworkKey, type NetworkKey } from '../../domain/network.js'
 import { isRecord } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { CountedCalls } from './counted-calls.js'
+import type { CountedCalls } from './choose-lines.js'
 
 /** The seller whose calls a journal holds. With it a journal can be audited years later. */
 export interface JournalHeader {

@@ -1,5 +1,6 @@
 /** What clients paid, against what they count and what they were allowed. */
 import { CAPS_BASE_UNITS } from '../caps.js'
+import type { Stage } from '../parties/acts.js'
 import type { Buyer } from '../parties/buyer.js'
 import type { World } from '../world/world.js'
 
@@ -62,4 +63,12 @@ export function capsHold({ truth, ledger, conditions }: World, buyers: readonly 
       if (sum > maxPerDay) truth.violated('caps-hold', `${name} paid ${sum} within a day`)
     }
   }
+}
+
+/** Of a payer with limits of its own. */
+export function withinCap({ world, act }: Stage, payer: string, cap: bigint, times = 1_000n): void {
+  const paid = world.ledger.transactions().filter(({ sender, asset }) => sender === payer && asset !== null)
+  const sum = paid.reduce((total, { amount }) => total + amount, 0n)
+  if (sum > cap || BigInt(paid.length) > times)
+    world.truth.violated('caps-hold', `${act} paid ${sum} in ${paid.length} payments under a cap of ${cap}`)
 }

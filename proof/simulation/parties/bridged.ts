@@ -2,11 +2,12 @@
 
 import { SvcError } from '../../../src/index.js'
 import { bridgeTo, sleep } from '../../../src/parts.js'
+import { withinCap } from '../invariants/spending.js'
 import { ORIGIN } from '../world/agents.js'
 import { prefixOf } from '../world/mounts.js'
 import type { Act } from './acts.js'
 import { Buyer } from './buyer.js'
-import { withinCap } from './strangers.js'
+import { runIn } from './paired.js'
 
 const CALLS = 4
 const CENT = 10_000n
@@ -28,7 +29,7 @@ export const bridged: Act = async stage => {
   const does = dice.pick(['return', 'return', 'return', 'throw', 'much'] as const)
   const args = { act, does, ...(ms !== undefined && { ms }) }
   /** The runs of answers that the host got, and how often it got nothing because it did not wait. */
-  const had: (string | undefined)[] = []
+  const had: (number | undefined)[] = []
   let cancelled = 0
   for (let time = 0; time < CALLS; time++) {
     const host = new AbortController()
@@ -41,20 +42,14 @@ export const bridged: Act = async stage => {
     const result = await Promise.race([asked, given])
     if (result === undefined) cancelled++
     else if (!result.isError)
-      had.push(
-        /"run":(\d+)/.exec(
-          JSON.stringify(result.structuredContent ?? result.content).replaceAll('\\', ''),
-        )?.[1],
-      )
+      had.push(runIn(stage, { status: 200, headers: [], body: JSON.stringify(result) })?.id)
     await sleep(payer.process.clock, dice.span(5, SOON_MS))
   }
   world.trace(`${act} had runs ${had.join(' ')} and cancelled ${cancelled}`)
   if (new Set(had).size < had.length)
     world.truth.violated('the-right-answer', `${act} asked anew and had runs ${had.join(' ')}`)
   // Each call may pay once; one that was cancelled leaves its answer to the next.
-  world.checkLater(() =>
-    withinCap(stage, payer.signer.address, 6n * CENT, BigInt(CALLS - Math.min(cancelled, CALLS - 1))),
-  )
+  world.checkLater(() => withinCap(stage, payer.signer.address, 6n * CENT, BigInt(CALLS - cancelled)))
 }
 
 function refusedOnly(error: unknown): undefined {

@@ -1,6 +1,7 @@
 /** What owners of balances do with them, and others with their keys. One act, of several, rolled from its name. */
+
 import { sleep } from '../../../src/parts.js'
-import { spending, wordsHold } from '../invariants/spending.js'
+import { spending, withinCap, wordsHold } from '../invariants/spending.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { type EndpointName, ORIGIN, type Purchase, type Work } from '../world/agents.js'
 import { headerOf } from '../world/truth.js'
@@ -10,7 +11,6 @@ import { askedFor, encodedOf, quotedAndSigned } from './asking.js'
 import { Buyer } from './buyer.js'
 import { type DoorCall, requestAt } from './doors.js'
 import { runIn, STRANGERS_ADDRESS } from './paired.js'
-import { withinCap } from './strangers.js'
 
 const DOORS = ['http', 'http', 'http', 'fetch', 'message', 'mcp'] as const
 const AMOUNTS = ['$0.03', '$0.03', '$0.10', '$1'] as const

@@ -5,6 +5,7 @@
 
 import { sleep } from '../../../src/parts.js'
 import { promisedMode } from '../conditions.js'
+import { withinCap } from '../invariants/spending.js'
 import type { Features } from '../pairs.js'
 import { keyOf } from '../world/accounts.js'
 import type { EndpointName, Work } from '../world/agents.js'
@@ -160,13 +161,6 @@ const comesBack: Act = async stage => {
   for (let time = 0; time < 5; time++)
     await expected(stage, next.client.call(world.urlOf('work'), workOf(stage)), { by: next })
   world.checkLater(() => withinCap(stage, first.signer.address, 3n * CENT))
-}
-
-export function withinCap({ world, act }: Stage, payer: string, cap: bigint, times = 1_000n): void {
-  const paid = world.ledger.transactions().filter(({ sender, asset }) => sender === payer && asset !== null)
-  const sum = paid.reduce((total, { amount }) => total + amount, 0n)
-  if (sum > cap || BigInt(paid.length) > times)
-    world.truth.violated('caps-hold', `${act} paid ${sum} in ${paid.length} payments under a cap of ${cap}`)
 }
 
 /** Requests without money, under keys and with much in them: they leave nothing behind. */

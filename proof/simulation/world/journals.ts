@@ -59,7 +59,7 @@ export class Journals {
       closed ??= file.close()
       return closed
     }
-    // It writes no more by then: only its lock goes, as that of a process that has ended counts for nothing.
+    // It can write no more. This removes its lock: the next process would take over the lock of one that has ended.
     process.onDeath(() => void close())
     const told = (line: string) => this.#told.set(line, { atMs: timeline.nowMs, process })
     return {

@@ -27,7 +27,7 @@ beforeAll(async () => {
     [...author, 'commit', '-qm', 'The sources'],
   ])
     await run('git', command, { cwd: repository })
-})
+}, INSTALL_MS)
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 it('1.9: npm install <git URL> brings the command and what can be imported', {

@@ -42,12 +42,12 @@ export function patternMatcher(endpoints: readonly EndpointDef[]): MatchPatterns
     const problem = pathProblem(path)
     if (problem !== undefined) throw invalidPath(problem)
     // Servers behind this one may take several spellings for one path, and their prices may differ: another case, a parameter after `;`,
-    // an extension as the form of the answer (Rails), dots and spaces at the end of a segment as nothing (Windows).
+    // an extension as the form of the answer (Rails), dots and spaces at the end of a segment, and what is empty then, as nothing.
     const answers = ({ def }: Matched) => methodsOf(def).includes(method as Method)
     const answering = found.find(answers)?.def
     const bare = decodeURIComponent(path).replace(/[. ]*;[^/]*|[. ]+(?=\/)/g, '')
     for (const spelling of new Set([bare, bare.replace(/(?: *\.[^/]*| +)$/, '')])) {
-      const similar = loose.match(spelling).find(answers)?.def
+      const similar = loose.match(spelling.replace(/\/+/g, '/')).find(answers)?.def
       if (answering !== undefined && similar !== undefined && similar !== answering)
         throw invalidPath(`is ${pathOfEndpoint(similar)} in another spelling`)
     }

@@ -17,7 +17,7 @@ const LINES_MAX = 250
 const BOUNDS = {
   'lines of the core': 30_589, // 23,000
   'files of the core': 257, // 270
-  'lines of src and cli': 51_281, // 40,000
+  'lines of src and cli': 51_279, // 40,000
   'lines of agents, templates and create': 2_204,
   'files of src/ports': 18, // 18
   'states of a charge': 16,

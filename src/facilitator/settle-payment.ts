@@ -22,10 +22,7 @@ import {
 export interface Settlement {
   readonly txId: string
   readonly feeMicroAlgos: bigint
-  /**
-   * The group without the sponsor's signature, where the node can check it so. The node then sees that signature when the group is
-   * submitted, and not before.
-   */
+  /** The group without the sponsor's signature, where the node can check it so: it sees that signature when the group is submitted. */
   readonly withoutSponsor: readonly SignedTransaction[] | undefined
   readonly group: () => readonly SignedTransaction[]
   /** Why it can land in no later round. */
@@ -118,8 +115,9 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
     if (asker === undefined) return false
     const by = sent.get(txId)?.by
     if (by !== undefined) return by !== asker.id
-    // Another process of the sponsor: nobody else has had the sponsor's signature.
-    return asker.inProcess && withoutSponsor !== undefined
+    // Another process of the sponsor: nobody else has had the sponsor's signature. It may have been asked for another seller's payment.
+    const transfers = withoutSponsor?.filter(({ txn }) => txn.assetTransfer?.amount)
+    return asker.inProcess && transfers?.length === 1
   }
 
   return {

@@ -2,13 +2,14 @@
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
-import { defineAgent, defineEndpoint, type ServeOptions, serve } from '../../src/index.js'
+import { defineAgent, defineEndpoint, type EndpointDef, type ServeOptions, serve } from '../../src/index.js'
 import type { ProtocolFacilitator } from '../../src/ports/facilitator.js'
 import { listening, moved, rig } from '../facilitator/rig.js'
 import { gated } from '../support/gate.js'
 import { listen } from '../support/listen.js'
 import { officialClient, receiptIn as officialReceiptIn } from '../support/official.js'
 import { ask, open, pay, receiptIn, signFor } from '../support/seller.js'
+import { bound, presented, quoteAt, sponsorship, wallet } from '../support/wallet.js'
 
 const FEE = 2_000n
 const PRICE = 10_000n
@@ -186,21 +187,28 @@ function twice(url: string): Promise<string> {
   })
 }
 
+const FACILITATORS = ['one in process', 'two in process', 'one over REST', 'two over REST'] as const
+
+async function soldBy(
+  endpoint: EndpointDef,
+  own: ProtocolFacilitator,
+  how: (typeof FACILITATORS)[number],
+  options: Parameters<typeof open>[1],
+) {
+  const settling = how.endsWith('REST')
+    ? { facilitatorUrl: await listening(own) }
+    : { facilitatorUrl: undefined, facilitator: own }
+  const seller = await open([endpoint], { ...options, ...settling })
+  return { seller, url: `${seller.url}/${endpoint.name}` }
+}
+
 describe('two servers without a shared store', () => {
-  const FACILITATORS = ['one in process', 'two in process', 'one over REST', 'two over REST'] as const
   const ways = FACILITATORS.flatMap(how => [[how, 'facilitator'] as const, [how, 'chain'] as const])
   it.each(ways)('and facilitators: %s, confirmed by the %s', async (how, confirm) => {
     const { sandbox, sponsor, facilitator, make } = await rig()
     const sold = async (own: ProtocolFacilitator) => {
       const { endpoint, ...door } = gated()
-      const seller = await open([endpoint], {
-        sandbox,
-        confirm,
-        ...(how.endsWith('REST')
-          ? { facilitatorUrl: await listening(own) }
-          : { facilitatorUrl: undefined, facilitator: own }),
-      })
-      return { ...door, seller, url: `${seller.url}/slow` }
+      return { ...door, ...(await soldBy(endpoint, own, how, { sandbox, confirm })) }
     }
     const first = await sold(facilitator)
     const second = await sold(how.startsWith('one') ? facilitator : make())
@@ -221,5 +229,35 @@ describe('two servers without a shared store', () => {
       }
     })
     expect([fees, paid]).toEqual([FEE, PRICE])
+  })
+})
+
+describe('two sellers who are paid in one group', () => {
+  it.each(FACILITATORS)('both deliver, with facilitators of one sponsor: %s', async how => {
+    const { sandbox, sponsor, make } = await rig()
+    const payTos = [sandbox.seller.address, sandbox.accounts('another seller').address]
+    const shared = make({ payTo: payTos })
+    const sold = async (payTo: string) => {
+      const { endpoint, ...door } = gated()
+      const own = how.startsWith('one') ? shared : make({ payTo: [payTo] })
+      return { ...door, ...(await soldBy(endpoint, own, how, { sandbox, about: { payTo } })) }
+    }
+    const sellers = [await sold(payTos[0]!), await sold(payTos[1]!)]
+    const payer = wallet(sandbox, sandbox.wallet.mnemonic)
+    // The sponsor pays for one payment, and the payer for the other.
+    const paid = payTos.map((payTo, at) => payer.send(payTo, Number(PRICE), { feeMicroAlgos: 1_000 * at }))
+    const steps = bound([sponsorship(sandbox, sponsor.address, Number(FEE)), ...paid])
+    const usdc = () => payTos.map(address => sandbox.balance(address).usdc ?? 0n)
+    const before = usdc()
+    const asked = sellers.map(async ({ seller, url }, at) => {
+      const headers = presented(steps, at + 1, await quoteAt(seller, '/slow'))
+      return ask(url, { body: {}, headers })
+    })
+    await Promise.all(sellers.map(({ entered }) => entered()))
+    for (const [at, { open }] of sellers.entries()) {
+      open()
+      expect((await asked[at]!).status).toBe(200)
+    }
+    expect(usdc().map((now, at) => now - before[at]!)).toEqual([PRICE, PRICE])
   })
 })

@@ -7,7 +7,7 @@ import { closeMove, untilAnswered } from '../close-move.js'
  * Counts what the call cost, and keeps its answer, in one move: here the store is the ledger, so no byte leaves before it has answered.
  * What a stream costs is known when it has ended, and is counted then; until then the price stays reserved.
  */
-export async function count(deps: ChargeDeps, call: Call) {
+export function count(deps: ChargeDeps, call: Call) {
   if (call.request.caller.gone()) return 'abandoned'
   return call.handled.source === undefined ? countNow(deps, call) : 'counted'
 }

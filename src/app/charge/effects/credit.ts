@@ -67,8 +67,11 @@ export function settleCredit(deps: ChargeDeps, { holds: { creditor, owned } }: C
 
 /** Sends the credit without waiting: the call is over. If the credit arrives late, the payer's next call waits for it. */
 export function giveCredit(deps: ChargeDeps, creditor: string, runs: 1 | 2): void {
-  const give = async () => deps.credit.giveBack(creditor, runs, deps.rules.credit!)
-  give().catch(cause =>
-    deps.logger.warn({ err: cause }, 'credit was not given back; in time it is forgotten'),
-  )
+  const onFailed = (err: unknown) =>
+    deps.logger.warn({ err }, 'credit was not given back; in time it is forgotten')
+  try {
+    void deps.credit.giveBack(creditor, runs, deps.rules.credit!)?.catch(onFailed)
+  } catch (cause) {
+    onFailed(cause)
+  }
 }

@@ -53,13 +53,15 @@ export class Journals {
     this.#paths.add(path)
     disks.set(folder, this.#diskOf(process))
     const { clock } = process
+    // The process before it has ended, also while it was closing. Its lock names this very process of the machine, which lives.
+    rmSync(`${path}.lock`, { recursive: true, force: true })
     const file = journal({ path, bytesMax: BYTES_MAX, header: HEADER, logger, clock })
     let closed: Promise<void> | undefined
     const close = () => {
       closed ??= file.close()
       return closed
     }
-    // It can write no more. This removes its lock: the next process would take over the lock of one that has ended.
+    // It can write no more: its file is closed.
     process.onDeath(() => void close())
     const told = (line: string) => this.#told.set(line, { atMs: timeline.nowMs, process })
     return {

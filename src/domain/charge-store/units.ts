@@ -56,10 +56,7 @@ export function reserve(
   return leaving(opened({ verdict: 'taken', unused }), { ...claim, reserved: most }, payment, lasting)
 }
 
-/**
- * A balance stays for the calls that reserved before its end, so that nothing that comes late restores it. `undefined` where it stays
- * as long by itself: nothing is to be stored.
- */
+/** A balance stays for the calls that reserved before its end, so that nothing late restores it. `undefined`: it stays as long already. */
 export function outlasting(units: Units, expiresAtMs: number): Units | undefined {
   return units.expiresAtMs < expiresAtMs ? { ...units, expiresAtMs } : undefined
 }

@@ -62,16 +62,14 @@ export function settleCredit(deps: ChargeDeps, { holds: { creditor, owned } }: C
   // A call that stood still may be paid and taken over: the call that found its payment has earned this credit by then.
   if (credit === 'earned' && owned && deps.upkeep.leases.mayHaveLapsed(owned.hold.token)) return
   const runs = RUNS_GIVEN[credit]
-  if (runs !== 0) giveCredit(deps, creditor, runs)
+  if (runs !== 0) void giveCredit(deps, creditor, runs)
 }
 
 /** Sends the credit without waiting: the call is over. If the credit arrives late, the payer's next call waits for it. */
-export function giveCredit(deps: ChargeDeps, creditor: string, runs: 1 | 2): void {
-  const onFailed = (err: unknown) =>
-    deps.logger.warn({ err }, 'credit was not given back; in time it is forgotten')
+export async function giveCredit(deps: ChargeDeps, creditor: string, runs: 1 | 2): Promise<void> {
   try {
-    void deps.credit.giveBack(creditor, runs, deps.rules.credit!)?.catch(onFailed)
+    await deps.credit.giveBack(creditor, runs, deps.rules.credit!)
   } catch (cause) {
-    onFailed(cause)
+    deps.logger.warn({ err: cause }, 'credit was not given back; in time it is forgotten')
   }
 }

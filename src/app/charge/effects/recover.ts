@@ -80,7 +80,7 @@ function answerOwed({ holds: { owned } }: Call, recorded: Recorded): ReplayedAns
 
 /** The run that recovery found paid had taken its payer's credit. */
 function earn(deps: ChargeDeps, { payment: { read } }: Call): void {
-  if (deps.rules.credit && read) giveCredit(deps, creditorName(deps.owner, read.payer), 2)
+  if (deps.rules.credit && read) void giveCredit(deps, creditorName(deps.owner, read.payer), 2)
 }
 
 /**

@@ -232,6 +232,23 @@ describe('a closing move', () => {
     expect(dropped).toEqual(['one'])
   })
 
+  it('is awaited by whoever asks, until the store has answered all of them', async () => {
+    const { timeline, store, pending } = closing()
+    const seen: string[] = []
+    const ask = (name: string) => void pending.sent().then(() => seen.push(`${name} ${timeline.nowMs}`))
+    ask('before')
+    pending.add(move('one'))
+    ask('waiting')
+    await timeline.run(300)
+    pending.add(move('two'))
+    ask('asked again')
+    await timeline.run(1_000)
+    expect(seen).toEqual(['before 0'])
+    store.isDown = false
+    await timeline.run(60_000)
+    expect(seen).toEqual(['before 0', 'waiting 1750', 'asked again 1750'])
+  })
+
   it('is forgotten by a server that has closed', async () => {
     const { timeline, sent, pending } = closing()
     pending.close()

@@ -24,6 +24,11 @@ const WORDS: readonly (readonly string[])[] = [
   ['superseded', 'closed', 'recorded'],
   ['state', 'token', 'leaseEndsMs', 'bodyHash', 'answer', 'txId', 'firstValid', 'lastValid', 'recordedBy'],
   ['complete', 'release', 'forfeit'],
+  ['unused', 'reserved', 'lapsesMs', 'expiresAtMs', 'endpoint'],
+  ['taken', 'usedUp', 'short', 'none'],
+  ['content', 'owner', 'payment', 'token', 'isCompleted'],
+  ['kept', 'full', 'ended', 'unknown'],
+  ['first', 'again', 'other'],
 ]
 
 const OPERATORS: readonly (readonly [RegExp, readonly string[]])[] = [

@@ -5,6 +5,7 @@ import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
 import { DROP, SELL, UNITS } from '../../src/adapters/redis/lua/units.js'
 import {
   ATTACH,
+  BALANCES,
   DUE,
   LEDGER,
   POSTPONE,
@@ -12,6 +13,8 @@ import {
   RESERVE,
   SETTLE,
 } from '../../src/adapters/redis/spend-ledger.js'
+import * as windows from '../../src/adapters/redis/subscriptions.js'
+import * as tasks from '../../src/adapters/redis/task-store.js'
 import { TIME_READ } from '../../test/support/redis-virtual.js'
 
 /**
@@ -45,6 +48,17 @@ export const PARTS: Readonly<Record<string, string>> = {
     postpone: POSTPONE,
     settle: SETTLE,
   }),
+  balances: BALANCES,
+  windows: windows.FIND,
+  sellWindow: windows.SELL,
+  ...without(windows.FIND, {
+    lookAtWindow: windows.LOOK,
+    takeOfWindow: windows.TAKE,
+    useOfWindow: windows.USE,
+    giveBackToWindow: windows.GIVE_BACK,
+  }),
+  tasks: tasks.FIND,
+  ...without(tasks.FIND, { putTask: tasks.PUT, takeTask: tasks.TAKE, endTask: tasks.END }),
 }
 
 function without(prefix: string, scripts: Readonly<Record<string, string>>): Record<string, string> {

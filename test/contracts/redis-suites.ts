@@ -3,12 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { redisChargeStore } from '../../src/adapters/redis/charge-store.js'
 import { redisCounters } from '../../src/adapters/redis/counters.js'
 import { redisSpendLedger } from '../../src/adapters/redis/spend-ledger.js'
+import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
 import { redisTasks } from '../../src/adapters/redis/task-store.js'
 import {
   balancesContract,
   chargeStoreContract,
   countersContract,
   spendContract,
+  subscriptionsContract,
   type TestRunner,
   tasksContract,
 } from '../../src/testing.js'
@@ -40,6 +42,19 @@ export function redisSuites(runner: TestRunner, redis: () => VirtualRedis): void
     const { connection, prefix, time, advance } = await redis().world()
     const [store, other] = [1, 2].map(() => redisTasks(connection, prefix, time))
     return { store: store!, other, advance, lifeMs: 300_000 }
+  })
+  subscriptionsContract(runner, 'redis at virtual time', async () => {
+    const { connection, prefix, time, advance } = await redis().world()
+    let nowMs = await time.now()
+    return {
+      store: redisSubscriptions(connection, prefix, time),
+      now: () => nowMs,
+      advance: async ms => {
+        nowMs += ms
+        await advance(ms)
+      },
+      windowMs: 600_000,
+    }
   })
   countersContract(runner, 'redis at virtual time', async () => {
     const { connection, prefix, advance } = await redis().world()

@@ -14,6 +14,17 @@ local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)`
 /** Each world of keys has a clock of its own, found by what all its keys begin with. Without a key it is the last world's. */
 const CLOCK_READ = `local clock = 'clock-' .. string.match(KEYS[1] or '', '^[^:]*')
 local nowMs = tonumber(redis.call('GET', clock) or 0)`
+/** A moment at which a key ends is one of the server's real clock: here it becomes a life from now on. */
+const MOMENTS: readonly (readonly [string, string])[] = [
+  ["redis.call('PEXPIREAT', name, expiresAtMs)", "redis.call('PEXPIRE', name, expiresAtMs - nowMs)"],
+  ["redis.call('PEXPIRETIME', name)", "nowMs + redis.call('PTTL', name)"],
+]
+
+function atVirtualTime(lua: string): string {
+  if (lua.includes(TIME_READ)) return lua.replace(TIME_READ, CLOCK_READ)
+  return MOMENTS.reduce((read, [real, virtual]) => read.replace(real, virtual), `${CLOCK_READ}\n${lua}`)
+}
+
 const START_MS = Date.UTC(2026, 0, 1)
 
 const ADVANCE = /* lua */ `
@@ -55,7 +66,7 @@ export async function virtualRedis(edit: Edit = lua => lua): Promise<VirtualRedi
     commandTimeoutMs: 2_000,
     send: command => command(client),
     script: (_, lua) => (keys, args) =>
-      client.callBuffer('EVAL', edit(lua).replace(TIME_READ, CLOCK_READ), keys.length, ...keys, ...args),
+      client.callBuffer('EVAL', atVirtualTime(edit(lua)), keys.length, ...keys, ...args),
     isUp: () => true,
     onUp: () => {},
     close: async () => {},

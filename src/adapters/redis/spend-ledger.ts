@@ -124,7 +124,7 @@ return answer(1)
 `
 
 /** KEYS: the text. ARGV: nothing, or what it was and what it becomes. */
-const BALANCES = /* lua */ `
+export const BALANCES = /* lua */ `
 local text = redis.call('GET', KEYS[1]) or ''
 if #ARGV == 0 or text ~= ARGV[1] then return text end
 redis.call('SET', KEYS[1], ARGV[2])

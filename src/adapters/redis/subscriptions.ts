@@ -3,7 +3,7 @@ import type { SubscriptionRecord, SubscriptionStore, Taken } from '../../ports/s
 import type { Connection } from './connection.js'
 import { moveInTime, serverTime } from './server-time.js'
 
-const FIND = /* lua */ `
+export const FIND = /* lua */ `
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 local name = KEYS[1]
@@ -69,7 +69,7 @@ redis.call('PEXPIREAT', name, expiresAtMs)
 `
 
 /** -> endpoint, expiresAtMs, callsLeft */
-const LOOK = /* lua */ `${FIND}
+export const LOOK = /* lua */ `${FIND}
 return window and { window.endpoint, window.expiresAtMs, left() }
 `
 
@@ -89,7 +89,7 @@ return { 'taken', callsLeft - 1 }
 `
 
 /** token */
-const USE = /* lua */ `${FIND}
+export const USE = /* lua */ `${FIND}
 if window and drop(ARGV[1]) then redis.call('HINCRBY', name, 'unused', -1) end
 `
 

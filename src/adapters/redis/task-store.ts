@@ -3,7 +3,7 @@ import type { NewTask, TaskStore } from '../../ports/tasks.js'
 import type { Connection } from './connection.js'
 import { moveInTime, serverTime } from './server-time.js'
 
-const FIND = /* lua */ `
+export const FIND = /* lua */ `
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 local name, open, owners = KEYS[1], KEYS[2], KEYS[3]

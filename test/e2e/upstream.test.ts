@@ -73,6 +73,14 @@ const sentAs = (name: string) =>
     .headers.filter(line => line.toLowerCase().startsWith(`${name}:`))
     .map(line => line.slice(name.length + 1).trim())
 
+it('is listed with each of its methods, as it is called', async () => {
+  const { resources } = (await (await fetch(`${seller.url}/.well-known/x402`)).json()) as {
+    resources: { url: string; method: string }[]
+  }
+  const of = resources.filter(({ url }) => new URL(url).pathname.startsWith('/v1/'))
+  expect(of.map(({ method }) => method)).toEqual(['POST', 'GET', 'DELETE'])
+})
+
 describe('a call that is paid for', () => {
   it('reaches the upstream byte for byte, and its answer is sold', async () => {
     const body = '{"a":1,  "a":2, "n": 12345678901234567890}'

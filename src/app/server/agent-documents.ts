@@ -9,7 +9,7 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import { type Manifest, manifest, manifestX402, priceShown } from '../../domain/manifest.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import { openapi } from '../../domain/openapi.js'
-import { pathOfEndpoint } from '../../domain/path-pattern.js'
+import { methodsOf, pathOfEndpoint } from '../../domain/path-pattern.js'
 import { windowShown } from '../../domain/period.js'
 import type { QuoteExtra } from '../../domain/quote-fields.js'
 import { X402_VERSION } from '../../domain/x402.js'
@@ -89,9 +89,10 @@ export function resourceList(agent: AgentDef, baseUrl: string) {
   const terms = { network: wholeHashId, asset: usdcId }
   const resources = agent.endpoints
     .filter(def => def.listed)
-    .map(def => ({
+    .flatMap(def => methodsOf(def).map(method => ({ def, method })))
+    .map(({ def, method }) => ({
       url: baseUrl + pathOfEndpoint(def),
-      method: def.method,
+      method,
       description: described(def),
       ...terms,
       // Of a fixed price or of a window, in base units.

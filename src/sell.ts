@@ -123,9 +123,8 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
   })
 }
 
-/** What is sold, and what is let through. */
+/** What is sold, and what is let through. `upstream` is of all routes that name none of their own. */
 export interface Terms extends Omit<AgentOptions, 'endpoints'> {
-  /** Of all routes that name none of their own. */
   readonly upstream?: string
   readonly routes: readonly RouteTerms[]
 }
@@ -153,6 +152,8 @@ function soldBy({ upstream: common, routes, ...about }: Terms) {
       upstream = common ?? refuse('it has no upstream'),
       name = routeName(methods, path.replace('/*rest', '/any')),
     } = terms
+    if (terms.upstream === undefined && upstreamUrl(upstream, refuse).target !== undefined)
+      refuse('the path of the server behind it would take the place of its own: name an origin')
     if (isFree !== true) endpoints.push(defineEndpoint({ ...terms, name, path, methods, upstream } as never))
     else if (Object.keys(terms).some(term => term !== 'upstream')) refuse('what is free has no terms')
     else {

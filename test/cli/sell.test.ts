@@ -100,6 +100,11 @@ describe('svc sell', () => {
       "It is METHOD /path=price, such as 'POST /v1/*=$0.01'.",
     ],
     [
+      'the path of a server would take the place of each route’s',
+      ['http://127.0.0.1:9/api', '--pay-to', 'A', '--price', 'GET /a=$1'],
+      "The route 'GET /a': the path of the server behind it would take the place of its own: name an origin (invalid_options)",
+    ],
+    [
       'a route is none',
       ['http://127.0.0.1:9', '--pay-to', 'A', '--price', '/a=$1'],
       "The route '/a': it is METHOD /path, such as 'POST /v1/*' (invalid_options)",

@@ -65,9 +65,7 @@ function publicNameOf({ genesisHash }: NetworkDefinition): PublicNetwork | undef
   return found?.given as PublicNetwork | undefined
 }
 
-/**
- * If a play network looks like mainnet, a seller gives goods away. If mainnet looks like a play network, a buyer spends real money.
- */
+/** If a play network looks like mainnet, a seller gives goods away. If mainnet looks like a play network, a buyer spends real money. */
 function refuseLies(facts: NetworkFacts, refuse: Refuse): void {
   const { key } = facts
   if (isPublicNetwork(key)) {
@@ -108,8 +106,7 @@ export function nodeUrls(
   sandbox: string | undefined,
 ): NodeUrls {
   const replaced = options.algodUrl ?? sandbox
-  // A public indexer is only a default beside the public node. The user chose the indexer of a definition, so it is used with any
-  // node but a sandbox.
+  // A public indexer is a default beside the public node alone. The user chose that of a definition: any node but a sandbox has it.
   const isPublic = typeof network.given === 'string'
   const passedOver = isPublic ? replaced !== undefined : replaced !== options.algodUrl
   return {

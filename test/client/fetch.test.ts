@@ -27,11 +27,11 @@ async function official(routes: Readonly<Record<string, Sold>>) {
 }
 
 /** A client whose first paid answers are lost after they were made. */
-function losing(count: number, options: ClientOptions = {}) {
+function losing(count: number, options: ClientOptions = {}, header = 'payment-signature') {
   let left = count
   const fetchImpl: typeof fetch = async (url, init) => {
     const response = await fetch(url, init)
-    if (!new Headers(init?.headers).has('payment-signature') || left-- <= 0) return response
+    if (!new Headers(init?.headers).has(header) || left-- <= 0) return response
     await response.arrayBuffer()
     throw new TypeError('fetch failed')
   }
@@ -422,6 +422,39 @@ describe('a payment in doubt', () => {
     expect([handler.mock.calls.length, spent()]).toEqual([1, PRICE])
     await send()
     expect([handler.mock.calls.length, spent()]).toEqual([2, 2n * PRICE])
+  })
+
+  it('gets the answer to a form, whose boundary is another one each time that it is sent', async () => {
+    const handler = vi.fn(() => ({ done: true }))
+    const work = defineEndpoint({ name: 'work', price: '$0.01', bodyType: 'bytes', handler })
+    const { url } = await open([work], { sandbox: market.sandbox })
+    const { client, spent } = losing(1)
+    const send = (text: string) => {
+      const body = new FormData()
+      body.set('file', new Blob([text, Uint8Array.of(0, 129, 255)]), 'a.bin')
+      return client.fetch(`${url}/work`, { method: 'POST', body })
+    }
+    const lost = await send('one').catch(error => error)
+    await send('another')
+    expect(await send('one')).toMatchObject({ payment: { txId: lost.detail.txId } })
+    expect([handler.mock.calls.length, spent()]).toEqual([2, 2n * PRICE])
+  })
+
+  it('is none where a window pays: the call is repeated under its key, and counts once', async () => {
+    const handler = vi.fn(() => ({ done: true }))
+    const subscription = { price: '$0.01', period: '1h', calls: 10 }
+    const { url } = await open([defineEndpoint({ name: 'work', subscription, handler })], {
+      sandbox: market.sandbox,
+      idempotency: { onLostResponse: 'replay' },
+    })
+    const { client, spent } = losing(1, {}, 'x-svc-subscription')
+    const send = () => client.fetch(`${url}/work`, { method: 'POST', body: '{}' })
+    await send()
+    await expect(send()).rejects.toMatchObject({ code: 'network_error' })
+    expect(await (await send()).json()).toEqual({ done: true })
+    expect([handler.mock.calls.length, client.activeSubscriptions[0]?.remaining]).toEqual([2, 8])
+    await send()
+    expect([handler.mock.calls.length, spent()]).toEqual([3, PRICE])
   })
 
   it('stays one where the caller’s signal fires', async () => {

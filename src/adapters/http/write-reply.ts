@@ -42,8 +42,7 @@ export function sendReply(to: ReplyTarget, reply: Reply, logger: Logger): void {
       if (to.isSent()) res.destroy()
       else to.send(reply.instead?.() ?? refusal)
     } catch (err) {
-      // Close the connection: a closed connection is better than a wrong statement about money, and an error here
-      // would end the process.
+      // A closed connection is better than a wrong statement about money, and an error here would end the process.
       logger.error({ err }, 'an answer could not be written, nor what is said in its place')
       res.destroy()
     }
@@ -209,10 +208,7 @@ export function turns(): () => Promise<void> | undefined {
   }
 }
 
-/**
- * One listener for each socket: for 200 pipelined requests, one listener each would look like a leak to Node, which
- * warns from eleven.
- */
+/** One listener for each socket: for 200 pipelined requests, one each would look like a leak to Node, which warns from eleven. */
 const waiting = new WeakMap<Socket, Set<ServerResponse>>()
 
 /**

@@ -81,8 +81,7 @@ export function mcpTransport(options: McpOptions) {
         const type = response.headers.get('content-type')
         const answer = new Uint8Array(await response.arrayBuffer())
         if (outcome && broken !== undefined) throw broken
-        // The SDK checks a tool's answer. If it does not pass the answer on, it sends a protocol error, which has no
-        // result.
+        // The SDK checks a tool's answer. If it does not pass it on, it sends a protocol error, which has no result.
         if (outcome && !messageOf(answer).result)
           throw new Error('the SDK did not pass on the result of a tool')
         // The SDK writes down all that is wrong with a message.

@@ -159,8 +159,7 @@ function problemOf(call: Call, final: ChargeFinal): Problem {
   const { problem } = call.end
   const { logs } = call.handled
   const txId = final === 'answerNotKept' ? call.earlier.replayed!.txId : call.payment.txId
-  // The refusal may say "not charged" about a payment whose outcome is unknown, while another call that holds the
-  // payment may charge it.
+  // It may say "not charged" about a payment whose outcome is unknown, while another call that holds it may charge it.
   const refusal = OUTCOMES[final].status === 402 ? call.end.refusal : undefined
   return {
     ...problem,

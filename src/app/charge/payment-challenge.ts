@@ -1,7 +1,4 @@
-/**
- * The price of an endpoint, and the challenge that states it. The challenge of a fixed price is encoded once for each
- * base URL.
- */
+/** The price of an endpoint, and the challenge that states it. That of a fixed price is encoded once for each base URL. */
 import { type BalanceTerms, declaredBalance, takesBalance } from '../../domain/balance-terms.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'

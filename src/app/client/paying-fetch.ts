@@ -1,13 +1,11 @@
 /**
- * The standard `fetch`, over the one path of a purchase. It asks as the caller's own `fetch` would, and returns what is no quote as it
- * came. A quote is bought as `call` buys it.
- *
- * Libraries that take a `fetch` repeat a request whose answer was lost, and know nothing of its payment. So a payment whose end
- * is in doubt is kept for a while, and the same request sends the same payment again.
+ * The standard `fetch`: it asks as the caller's own would, and buys a quote as `call` does. Libraries repeat a request whose answer was
+ * lost, and know nothing of its payment: where its end is in doubt, the same request sends the same payment and key for a while.
  */
 import { globalFetch, sha512_256 } from '#platform'
 import { toBase64 } from '../../domain/bytes.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
+import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { BALANCE_KEY_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 import { type Clock, unlessAborted } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/exchange.js'
@@ -15,7 +13,7 @@ import { fieldsOf, type HttpRequest } from './build-request.js'
 import { callPaid } from './call-paid.js'
 import { callFailed } from './client-errors.js'
 import type { Settings } from './client-options.js'
-import { exchangeOver, type HttpReply, headOf, openReply, wholeReply } from './http-reply.js'
+import { exchangeOver, type HttpReply, headOf, isSuccess, openReply, wholeReply } from './http-reply.js'
 import type { Asking, PaymentSlot } from './purchase.js'
 import { isQuote } from './read-quote.js'
 import { type CallPayment, type CallResult, toldOf } from './result-types.js'
@@ -54,7 +52,7 @@ const REQUEST_BYTES_MAX = 16 * 1024 * 1024
 const NO_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 export function payingFetch(settings: Settings): PayingFetch {
-  const unfinished = unfinishedPayments(settings.clock)
+  const unfinished = unfinishedCalls(settings.clock)
   return async (input, init) => {
     const given = input instanceof Request ? input : undefined
     // The signal of a new Request would no longer fire once that request is collected.
@@ -64,7 +62,7 @@ export function payingFetch(settings: Settings): PayingFetch {
       const { fetchImpl = globalFetch } = settings
       return fetchImpl(url, { ...(given && setupOf(given)), ...init, ...own })
     }
-    const request = await requestFrom(asked, init?.body, signal)
+    const { request, slot } = unfinished.take(await requestFrom(asked, init?.body, signal))
     const asFetch = ({ url, method, headers, body: bytes }: HttpRequest) => {
       // Node 20 cannot send bytes again where it follows a redirect.
       const body = bytes instanceof Uint8Array ? new Blob([bytes as Uint8Array<ArrayBuffer>]) : bytes
@@ -84,12 +82,18 @@ export function payingFetch(settings: Settings): PayingFetch {
         return result
       },
     }
-    const slot = unfinished.take(request)
+    const again = slot.idempotencyKey
     const asking: Asking = {
       slot,
       // A call in a window or on a balance may be counted, so it is repeated under its key, and follows no redirect with it.
       async ask(deps, sent) {
-        if (SUBSCRIPTION_HEADER in sent.headers || BALANCE_KEY_HEADER in sent.headers) return ask(deps, sent)
+        if (BALANCE_KEY_HEADER in sent.headers) return ask(deps, sent)
+        if (SUBSCRIPTION_HEADER in sent.headers) {
+          slot.idempotencyKey = sent.headers[IDEMPOTENCY_KEY_HEADER]
+          const answered = await ask(deps, sent)
+          if (isSuccess(answered.reply) || !(answered.everLost || again)) slot.idempotencyKey = undefined
+          return answered
+        }
         const response = await asFetch(sent)
         const head = headOf(response)
         const reply = isQuote(head) ? await wholeReply(response) : head
@@ -101,7 +105,8 @@ export function payingFetch(settings: Settings): PayingFetch {
     }
     let isPaid = false
     try {
-      const outcome = await callPaid(request, buying, asking)
+      const headers = { ...(again && { [IDEMPOTENCY_KEY_HEADER]: again }), ...request.headers }
+      const outcome = await callPaid({ ...request, headers }, buying, asking)
       if (outcome.reply === passed?.reply) return passed.response
       isPaid = [outcome.payment, outcome.sentTxId, outcome.balance].some(paid => paid !== undefined)
       const { status: _, ...told } = toldOf(outcome)
@@ -185,30 +190,42 @@ const KEPT_MAX = 1_000
 /** What libraries change when they repeat a request. */
 const CHANGES = /^(x-stainless-|trace|baggage$|sentry-|x-b3-|b3$|x-request-id$|x-amzn-trace-id$)/
 
-/** Payments whose end is not known, by their requests. Each is given to one request at a time. */
-function unfinishedPayments(clock: Pick<Clock, 'monotonic'>) {
-  let kept: { readonly name: string; readonly slot: PaymentSlot; readonly untilMs: number }[] = []
+/** A form has a new one each time that it is sent. */
+const BOUNDARY = /^multipart\/.*boundary="?([^";]{16,})/i
+
+/** Calls whose end is not known, by their requests. Each is given to one request at a time; of a form, the bytes that were sent are. */
+function unfinishedCalls(clock: Pick<Clock, 'monotonic'>) {
+  let kept: { name: string; slot: PaymentSlot; form?: HttpRequest | undefined; untilMs: number }[] = []
   return {
-    take(request: HttpRequest): PaymentSlot {
-      if (kept.length === 0) return {}
+    take(request: HttpRequest): { readonly request: HttpRequest; readonly slot: PaymentSlot } {
+      if (kept.length === 0) return { request, slot: {} }
       const name = nameOf(request)
       kept = kept.filter(({ untilMs }) => clock.monotonic() < untilMs)
       const found = kept.find(each => each.name === name)
       kept = kept.filter(each => each !== found)
-      return found?.slot ?? {}
+      return { request: { ...(found?.form ?? request), signal: request.signal }, slot: found?.slot ?? {} }
     },
     keep(request: HttpRequest, slot: PaymentSlot): void {
       if (!slot.payment && slot.idempotencyKey === undefined) return
       const untilMs = clock.monotonic() + KEPT_MS
-      kept = [...kept, { name: nameOf(request), slot, untilMs }].slice(-KEPT_MAX)
+      const form = boundaryIn(request) === undefined ? undefined : request
+      kept = [...kept, { name: nameOf(request), slot, form, untilMs }].slice(-KEPT_MAX)
     },
   }
 }
 
+function boundaryIn({ headers }: HttpRequest): string | undefined {
+  return BOUNDARY.exec(headers['content-type'] ?? '')?.[1]
+}
+
 /** The same for requests that ask for the same in the same caller's name. */
-function nameOf({ method, url, headers, body = '' }: HttpRequest): string {
-  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+function nameOf(request: HttpRequest): string {
+  const { method, url, headers, body = '' } = request
+  const boundary = boundaryIn(request)
+  const plain = (text: string) => (boundary === undefined ? text : text.replaceAll(boundary, ''))
+  // Each byte is another character.
+  const text = plain(typeof body === 'string' ? body : new TextDecoder('latin1').decode(body))
   const fields = Object.entries(headers).filter(([field]) => !CHANGES.test(field))
-  const named = [method, url.href, toBase64(sha512_256(bytes)), fields]
-  return JSON.stringify(named)
+  const named = [method, url.href, toBase64(sha512_256(new TextEncoder().encode(text)))]
+  return plain(JSON.stringify([...named, fields]))
 }

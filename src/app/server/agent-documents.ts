@@ -109,10 +109,7 @@ function extraOf(agent: AgentDef, def: EndpointDef): { readonly extra?: QuoteExt
   return Object.keys(extra).length > 0 ? { extra } : {}
 }
 
-/**
- * The amount alone would look like the price of one call. Without an amount there would be no price at all. So the description
- * says it.
- */
+/** The amount alone would look like the price of one call, and without one there would be no price. So the description says it. */
 function described(def: EndpointDef): string {
   const { price, pricing, period, calls } = priceShown(def)
   if (pricing === 'fixed') return def.description

@@ -85,8 +85,7 @@ export function tableOf<D extends Drawing>(machine: DrawnMachine<D>): Table<D> {
   return read(machine, (row, refuse, state) => {
     if (row.final && row.effect !== null) refuse('is final and has an effect')
     if (!row.final && row.effect === null) refuse('is not final and has no effect')
-    // xstate re-enters a state only where a move says so. Otherwise it would not run the state's effect a second
-    // time.
+    // xstate re-enters a state only where a move says so. Else it would not run the state's effect a second time.
     if (Object.values(row.on).includes(state)) refuse('leads back to itself')
   })
 }

@@ -67,10 +67,7 @@ async function unverified(deps: ChargeDeps, call: Call, rate: Rate) {
   return verdict
 }
 
-/**
- * Counts an unpaid call that is kept as a task. Other unpaid calls take no room, and are not counted where payers are
- * limited.
- */
+/** Counts an unpaid call that is kept as a task. Others take no room, and are not counted where payers are limited. */
 export async function countTask(
   deps: Pick<ChargeDeps, 'logger' | 'rateLimit' | 'rules'>,
   { bucket, per, terms }: Rate,

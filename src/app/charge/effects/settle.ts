@@ -12,13 +12,11 @@ export async function settle(deps: ChargeDeps, call: Call) {
       return (await accept(deps, call, settlement)) ? 'settled' : 'unknown'
     case 'refused':
       call.end.refusal = settlement.reason
-      // With `confirmOnChain` the chain decides: the facilitator's refusal is not final, and neither is its
-      // confirmation.
+      // With `confirmOnChain` the chain decides: neither the facilitator's refusal nor its confirmation is final.
       return deps.rules.confirmOnChain ? 'unknown' : 'refused'
     case 'spent':
-      // This is the server's first attempt. If another server's call submitted the payment, that server sells its answer. In
-      // all other cases this attempt or the payer may have submitted it, and the chain decides. With `confirmOnChain` the chain
-      // always decides.
+      // This is the server's first attempt. If another server's call submitted the payment, that server sells its answer.
+      // Else this attempt or the payer may have submitted it, and the chain decides, as always with `confirmOnChain`.
       return settlement.submittedBefore && !deps.rules.confirmOnChain ? 'elsewhere' : 'unknown'
     case 'unknown':
       deps.logger.warn(
@@ -42,9 +40,8 @@ export function settlementOf(
 }
 
 /**
- * Accepts the facilitator's confirmation, unless `confirmOnChain` is set. A confirmation that names another
- * transaction, network or payer than the payment's is delivered and flagged: the caller did what was asked, and the
- * seller learns that the facilitator is wrong.
+ * Accepts the facilitator's confirmation, unless `confirmOnChain` is set. One that names another transaction, network or payer than
+ * the payment's is delivered and flagged: the caller did what was asked, and the seller learns that the facilitator is wrong.
  */
 export async function accept(
   deps: ChargeDeps,

@@ -28,7 +28,7 @@ const WORDS: readonly (readonly string[])[] = [
   ['taken', 'usedUp', 'short', 'none'],
   ['content', 'owner', 'payment', 'token', 'isCompleted'],
   ['kept', 'full', 'ended', 'unknown'],
-  ['first', 'again', 'other'],
+  ['first', 'later'],
 ]
 
 const OPERATORS: readonly (readonly [RegExp, readonly string[]])[] = [

@@ -64,6 +64,8 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "resolve: move(claim, '[found -> dead]')",
   ],
   'It only saves a command: there is nothing to delete, or the same life is set again.': [
+    "tasks: if redis.call('PTTL', key) <[ -> =] lifeMs then redis.call('PEXPIRE', key, lifeMs) end",
+    "takeTask: if not isCompleted and redis.call('PTTL', name) <[ -> =] lifeMs then",
     'prelude: ng = drawing, name = name, state = drawing.initial, isNew = [true -> false] }',
     "prelude: if [not record.isNew -> true] then redis.call('HDEL', record.name, 'answer', unpack(FIELD",
     "units: if [#units.lapsed > 0 -> true] then redis.call('ZREMRANGEBYSCORE', key.v, '-inf', nowMs) e",
@@ -82,6 +84,7 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     'prelude: while total >[ -> =] 4194304 do',
   ],
   'Lua counts from 1, and reads a place 0 as that.': [
+    "windows: local leaseEndsMs = fields[at]:sub([1 -> 0], 2) == 't:' and tonumber(fields[at + 1]) or 0",
     "prelude: local place = key.k:sub([1 -> 0], -#'kept' - 1) .. 'claim:'",
   ],
   'A name comes with its score.': [
@@ -101,6 +104,25 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
   ],
   'No entry counts from the first two milliseconds of 1970.': [
     "ledger: al known = tonumber(redis.call('ZSCORE', entries, name) or '[0 -> 1]')",
+  ],
+  'It only saves a walk over the calls at work, which finds the same.': [
+    'windows: [if window.reserved == 0 or nowMs < window.lapsesMs then return end -> ]',
+    'windows: if [window.reserved == 0 or nowMs < window.lapsesMs -> false] then return end',
+    'windows: if window.reserved == 0 [or -> and] nowMs < window.lapsesMs then return end',
+    "windows: [redis.call('HSET', name, 'reserved', window.reserved, 'lapsesMs', window.lapsesMs) -> ]",
+  ],
+  'The first look at a sold window counts its calls at work anew.': [
+    "sellWindow: expiresAtMs', expiresAtMs, 'unused', callsLeft, 'reserved', [0 -> 1], 'lapsesMs', 0)",
+    "sellWindow: xpiresAtMs, 'unused', callsLeft, 'reserved', 0, 'lapsesMs', [0 -> 1])",
+    "sellWindow: endpoint, 'expiresAtMs', expiresAtMs, 'unused', callsLeft, '[reserved -> lapsesMs]', 0, 'lapsesMs', 0)",
+  ],
+  'No lease ends in the first milliseconds of 1970.': [
+    'windows: elseif leaseEndsMs > [0 -> 1] then',
+    "takeOfWindow: if tonumber(redis.call('HGET', name, token) or 0) > [0 -> 1] then return { 'taken', callsLeft } end",
+  ],
+  'Only whether it is there is read.': [
+    "endTask: redis.call('HSET', name, 'isCompleted', [1 -> 0])",
+    "endTask: redis.call('HSET', name, 'isCompleted', [1 -> 2])",
   ],
   'Two are read where the first is used.': [
     "prelude: local oldest = redis.call('ZRANGE', key.k, 0, [0 -> 1], 'WITHSCORES')",

@@ -167,6 +167,7 @@ export const tasksContract: Contract<MakeTasks> = ({ describe, expect, it }, nam
       expect(await end(task, 'completed', 'P')).toBe('ended')
       expect(await end(task, 'failed', 'P', 't')).toBe('kept')
       await advance((lifeMs * 3) / 4)
+      expect(await end(task, 'completed', 'P')).toBe('ended')
       expect(await take(task, 'P', 'later')).toBe('P')
       expect(await take(task, 'other')).toBe('P')
       expect(await end(task, 'failed', 'P', 'later')).toBe('kept')
@@ -230,14 +231,14 @@ export const tasksContract: Contract<MakeTasks> = ({ describe, expect, it }, nam
 
     it('a task that was taken counts for as long as it is kept', async () => {
       const { advance, lifeMs, put, kept, take } = await scene()
-      const one = { max: 1, ownerMax: 1 }
-      const task = await kept(one)
+      const task = await kept()
       await advance(lifeMs / 2)
       await take(task, 'P')
       await advance((lifeMs * 2) / 3)
-      expect(await put(one)).toBe('full')
+      expect(await put({ max: 1 })).toBe('full')
+      expect(await put({ ownerMax: 1 })).toBe('full')
       await advance(lifeMs / 2)
-      await kept(one)
+      await kept({ max: 1, ownerMax: 1 })
     })
   })
 }

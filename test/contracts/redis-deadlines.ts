@@ -5,7 +5,7 @@ import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
 import { type Scene, scene } from '../../src/testing/charge-store/fixture.js'
 import type { TestRunner } from '../../src/testing.js'
 import { fieldsOf } from '../support/redis-fields.js'
-import type { VirtualRedis, World } from '../support/redis-virtual.js'
+import { standingStill, type VirtualRedis, type World } from '../support/redis-virtual.js'
 
 export function redisDeadlines({ describe, it }: TestRunner, redis: () => VirtualRedis): void {
   describe('a script in Redis', () => {
@@ -60,24 +60,12 @@ export function redisDeadlines({ describe, it }: TestRunner, redis: () => Virtua
 
       it(`forbids ${name} to happen after it, and the caller is told`, async () => {
         const world = await redis().world()
-        let standsStillMs = 0
-        const { connection } = world
-        // The server stands still between the caller's look at the clock and the script.
-        const slow: World['connection'] = {
-          ...connection,
-          script: (of, lua) => {
-            const run = connection.script(of, lua)
-            return async (keys, args) => {
-              await world.advance(standsStillMs)
-              return run(keys, args)
-            }
-          },
-        }
-        const store = redisChargeStore(slow, world.prefix, world.time)
+        const still = { ms: 0 }
+        const store = redisChargeStore(standingStill(world, still), world.prefix, world.time)
         const s = await scene(() => ({ store, advance: world.advance, leaseMs: 100_000 }))
         await begun(s)
         const before = await everything(world)
-        standsStillMs = connection.commandTimeoutMs + 1
+        still.ms = world.connection.commandTimeoutMs + 1
         await expect(move(s)).rejects.toThrow('after its deadline')
         expect(await everything(world)).toEqual(before)
       })

@@ -20,6 +20,7 @@ import { redisDeadlines } from './redis-deadlines.js'
 import { redisLedger } from './redis-ledger.js'
 import { redisRecords } from './redis-records.js'
 import { redisTaskRecords } from './redis-tasks.js'
+import { redisWindows } from './redis-windows.js'
 
 /** Half a minute: real time goes on for the lives of keys, and a busy machine takes its time. */
 const LEASE_MS = 30_000
@@ -32,6 +33,7 @@ export function redisSuites(runner: TestRunner, redis: () => VirtualRedis): void
   redisDeadlines(runner, redis)
   redisLedger(runner, redis)
   redisTaskRecords(runner, redis)
+  redisWindows(runner, redis)
   spendContract(runner, 'redis at virtual time', async () => {
     const { connection, prefix, advance } = await redis().world()
     const options = { budget: randomUUID(), windowMs: 86_400_000, lifeMs: 3_600_000 }

@@ -46,6 +46,20 @@ export interface World {
   keys(): Promise<readonly string[]>
 }
 
+/** The server stands still for so long between a caller's look at the clock and its script. */
+export function standingStill({ connection, advance }: World, still: { ms: number }): Connection {
+  return {
+    ...connection,
+    script: (of, lua) => {
+      const run = connection.script(of, lua)
+      return async (keys, args) => {
+        await advance(still.ms)
+        return run(keys, args)
+      }
+    },
+  }
+}
+
 export interface VirtualRedis {
   readonly client: Redis
   world(): Promise<World>

@@ -126,7 +126,7 @@ return answer(1)
 /** KEYS: the text. ARGV: nothing, or what it was and what it becomes. */
 export const BALANCES = /* lua */ `
 local text = redis.call('GET', KEYS[1]) or ''
-if #ARGV == 0 or text ~= ARGV[1] then return text end
+if text ~= ARGV[1] then return text end
 redis.call('SET', KEYS[1], ARGV[2])
 return ARGV[2]
 `

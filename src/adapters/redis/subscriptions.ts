@@ -83,8 +83,7 @@ local callsLeft = left()
 if tonumber(redis.call('HGET', name, token) or 0) > 0 then return { 'taken', callsLeft } end
 if callsLeft < 1 then return { 'usedUp' } end
 local leaseEndsMs = nowMs + tonumber(ARGV[4])
-if window.reserved > 0 then window.lapsesMs = math.min(window.lapsesMs, leaseEndsMs) else window.lapsesMs = leaseEndsMs end
-redis.call('HSET', name, token, leaseEndsMs, 'reserved', window.reserved + 1, 'lapsesMs', window.lapsesMs)
+redis.call('HSET', name, token, leaseEndsMs, 'reserved', window.reserved + 1, 'lapsesMs', math.min(window.lapsesMs, leaseEndsMs))
 return { 'taken', callsLeft - 1 }
 `
 

@@ -39,11 +39,11 @@ keepAtLeast(owners, lifeMs)
 return 'kept'
 `
 
-/** deadlineMs, payment, token, lifeMs -> first, again or other, then the content and the payment that has the task. */
+/** deadlineMs, payment, token, lifeMs -> first or later, then the content and the payment that has the task. */
 export const TAKE = /* lua */ `${FIND}
 if nowMs > tonumber(ARGV[1]) then return { 'late', tostring(nowMs) } end
 if not content then return nil end
-if payment and payment ~= ARGV[2] then return { 'other', content, payment } end
+if payment and payment ~= ARGV[2] then return { 'later', content, payment } end
 redis.call('HSET', name, 'payment', ARGV[2], 'token', ARGV[3])
 local lifeMs = tonumber(ARGV[4])
 if not isCompleted and redis.call('PTTL', name) < lifeMs then
@@ -52,7 +52,7 @@ if not isCompleted and redis.call('PTTL', name) < lifeMs then
   keepAtLeast(open, lifeMs)
   keepAtLeast(owners, lifeMs)
 end
-return { payment and 'again' or 'first', content, ARGV[2] }
+return { payment and 'later' or 'first', content, ARGV[2] }
 `
 
 /** how, lifeMs, payment, token; without a payment the last two are empty. Deletes and counts down first. */

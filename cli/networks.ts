@@ -1,6 +1,6 @@
 /** The network of a command, and whom it asks there: what the flags say, then the environment, then the network itself. */
 import { InvalidArgumentError } from 'commander'
-import { networkFrom } from '../src/app/server/network-from.js'
+import { networkFrom } from '../src/app/server/network-from-environment.js'
 import { type Network, type NetworkFacts, networkFacts, nodeUrls, SvcError } from '../src/domain/index.js'
 import { urlArgument } from './arguments.js'
 

@@ -1,8 +1,8 @@
-/** Text from other parties is data: its control characters are made visible before it reaches a terminal. */
+/** What others say is data: its control characters are shown before it reaches a terminal, and its numbers stay as they came. */
+import { clearLine, cursorTo } from 'node:readline'
 import { styleText } from 'node:util'
 import type { StreamCost } from '../src/client.js'
-import { formatUsd, SvcError } from '../src/domain/index.js'
-import { indented } from './shown-json.js'
+import { deeperThan, formatUsd, SvcError } from '../src/domain/index.js'
 
 /** Control characters, and the marks that change the direction of text. */
 const CONTROLS = /[\p{Cc}\p{Bidi_Control}]/gu
@@ -148,3 +148,67 @@ function worded(value: unknown): string {
 
 /** A line on stderr for each, with all its fields: the SDK puts no key into them. Words of a node may be in them. */
 export const STDERR_LOGGER = { debug() {}, info() {}, warn: said, error: said }
+
+/** A line for each value of a stranger's JSON costs as many spaces as it is deep: beyond these it stays as it came. */
+const INDENTED_LENGTH_MAX = 65_536
+const INDENTED_DEPTH_MAX = 32
+
+const TOKENS = /"(?:[^"\\]|\\.)*"|\[\s*\]|\{\s*\}|[[\]{},:]|\s+|[^\s"[\]{},:]+/g
+
+/** The same JSON, a line for each value, where it is small and shallow. */
+export function indented(text: string): string {
+  if (text.length > INDENTED_LENGTH_MAX || deeperThan(text, INDENTED_DEPTH_MAX)) return text
+  let depth = 0
+  const line = () => `\n${'  '.repeat(depth)}`
+  return text.replace(TOKENS, token => {
+    const [first] = token
+    if (first === '"') return token
+    if (token.trim() === '') return ''
+    if (first === ',') return `,${line()}`
+    if (first === ':') return ': '
+    if (token === '[' || token === '{') {
+      depth++
+      return token + line()
+    }
+    if (token === ']' || token === '}') {
+      depth--
+      return line() + token
+    }
+    return token.replace(/\s/g, '')
+  })
+}
+
+/** The same JSON on one line. In JSON, control characters that are not escaped stand between values. */
+export function onOneLine(text: string): string {
+  return text.replace(/[\n\r\t]/g, ' ')
+}
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const FRAME_MS = 80
+/** For a shorter wait, a spinner only flickers. */
+const DELAY_MS = 200
+
+export async function whileWaiting<T>(label: string, work: Promise<T>): Promise<T> {
+  const { stderr } = process
+  if (!stderr.isTTY) return work
+  let frame = 0
+  const clear = () => {
+    cursorTo(stderr, 0)
+    clearLine(stderr, 0)
+  }
+  const spin = () => {
+    clear()
+    stderr.write(`${FRAMES[frame++ % FRAMES.length]} ${label}`)
+  }
+  let ticking: NodeJS.Timeout | undefined
+  const delay = setTimeout(() => {
+    ticking = setInterval(spin, FRAME_MS)
+  }, DELAY_MS)
+  try {
+    return await work
+  } finally {
+    clearTimeout(delay)
+    clearInterval(ticking)
+    if (frame > 0) clear()
+  }
+}

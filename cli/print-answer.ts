@@ -1,11 +1,22 @@
-/** Prints a whole answer: to a pipe as it came, and on a terminal without any raw byte of its sender's. */
+/** Prints an answer, whole or as it comes: to a pipe as it came, and on a terminal without any raw byte of its sender's. */
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
-import { mediaTypeOf, outcomeOfResult, type ShownWindow } from '../src/app/client/index.js'
-import type { CallResult } from '../src/client.js'
-import { isJson, jsonIn, toBase64 } from '../src/domain/index.js'
-import { json, note, printable, withoutControls, written } from './output.js'
-import { indented, onOneLine } from './shown-json.js'
+import type { EventSourceMessage } from 'eventsource-parser'
+import { mediaTypeOf, messagesIn, outcomeOfResult, type ShownWindow } from '../src/app/client/index.js'
+import type { CallResult, StreamResult } from '../src/client.js'
+import { isJson, jsonIn, SvcError, toBase64 } from '../src/domain/index.js'
+import {
+  balanceRows,
+  columns,
+  indented,
+  json,
+  note,
+  onOneLine,
+  printable,
+  shownText,
+  withoutControls,
+  written,
+} from './output.js'
 
 /** One JSON object, with the seller's own JSON in it as it came; bytes are base64, with their type. */
 export async function printAnswerAsJson(
@@ -55,7 +66,7 @@ function isJsonText(type: string, text: string): boolean {
 }
 
 /** Where bytes go that are no text. */
-export interface BytesSink {
+interface BytesSink {
   write(bytes: Uint8Array): Promise<void>
   close(): Promise<void>
 }
@@ -64,7 +75,7 @@ export interface BytesSink {
  * Stdout; where that is a terminal, which bytes could command, a new file in the working folder. Thrown away, they would be an
  * answer that was paid for and lost.
  */
-export function bytesSink(type: string): BytesSink {
+function bytesSink(type: string): BytesSink {
   let file: FileHandle | undefined
   return {
     async write(bytes) {
@@ -80,4 +91,79 @@ export function bytesSink(type: string): BytesSink {
     },
     close: async () => file?.close(),
   }
+}
+
+/** Events as lines, text and bytes as they are. With `asJson`, one JSON line for each event or piece, and one at the end. */
+export async function printStream(
+  result: StreamResult,
+  subscription: ShownWindow | undefined,
+  asJson: boolean,
+): Promise<void> {
+  const { status, payment, attempts, replayed, sentTxId, warnings } = result
+  const sink = bytesSink(mediaTypeOf(result))
+  const last = async (complete: boolean) => {
+    // The answer is not withheld where its cost is not told.
+    const { charged, left } = await result.cost().catch(() => result)
+    const paid = { status, payment, charged, left, attempts, replayed, sentTxId }
+    if (asJson) await written(`${json({ ...paid, warnings, subscription, complete })}\n`)
+    else if (result.charged === undefined && charged !== undefined)
+      note(...columns(balanceRows({ charged, left })))
+  }
+  try {
+    for await (const piece of piecesOf(result)) {
+      if (asJson) await written(`${asJsonLine(piece)}\n`)
+      else await writePlain(piece, sink)
+    }
+  } catch (error) {
+    // The error is thrown also where this cannot be written either.
+    await last(false).catch(() => {})
+    throw error
+  } finally {
+    await sink.close()
+  }
+  await last(true)
+}
+
+/** `text`: the bytes, where they are a part of a text. */
+type Piece =
+  | { readonly message: EventSourceMessage }
+  | { readonly bytes: Uint8Array; readonly text?: string; readonly type: string }
+
+async function* piecesOf(result: StreamResult): AsyncGenerator<Piece> {
+  const type = mediaTypeOf(result)
+  if (type === 'text/event-stream') {
+    for await (const message of messagesIn(result.body, tooLarge)) yield { message }
+    return
+  }
+  const isText = type.startsWith('text/') || isJson(type)
+  const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+  for await (const bytes of result.body)
+    yield { bytes, type, ...(isText && { text: utf8.decode(bytes, { stream: true }) }) }
+}
+
+function tooLarge(charactersMax: number): SvcError {
+  return new SvcError(`An event has more than ${charactersMax} characters`, 'event_too_large')
+}
+
+/** JSON in an event stays as it came, so that its numbers keep their digits. */
+function asJsonLine(piece: Piece): string {
+  if ('bytes' in piece) {
+    const { bytes, text, type } = piece
+    return json(text === undefined ? { bytes: toBase64(bytes), type } : { text })
+  }
+  const { event, id, data } = piece.message
+  const value = jsonIn(data) === undefined ? json(data) : withoutControls(onOneLine(data))
+  return `${json({ event, id, data: 0 }).slice(0, -2)}${value}}`
+}
+
+async function writePlain(piece: Piece, sink: BytesSink): Promise<void> {
+  if ('bytes' in piece) {
+    const { bytes, text } = piece
+    if (text === undefined || !process.stdout.isTTY) return sink.write(bytes)
+    return written(shownText(text))
+  }
+  const { data } = piece.message
+  const value = jsonIn(data)
+  const isJsonValue = value !== undefined && typeof value !== 'string'
+  return written(`${isJsonValue ? withoutControls(onOneLine(data)) : shownText((value as string) ?? data)}\n`)
 }

@@ -41,9 +41,8 @@ export type {
   WarningCode,
 } from './app/client/result-types.js'
 export type { RetryOptions } from './app/client/send-with-retries.js'
-export type { StreamOptions, StreamResult } from './app/client/stream.js'
-export type { StreamEvent } from './app/client/stream-events.js'
-export type { Balance } from './app/client/wallet.js'
+export type { StreamEvent, StreamOptions, StreamResult } from './app/client/stream.js'
+export type { Balance } from './app/client/wallet-funds.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
 export type { BalanceTerms } from './domain/balance-terms.js'
 export { SvcError } from './domain/errors.js'
@@ -66,7 +65,7 @@ export {
   type PublicNetwork,
   USDC_ASSET_ID,
 } from './domain/network.js'
-export { priceOf } from './domain/quote-for-display.js'
+export { priceOf } from './domain/quote-fields.js'
 export type { BazaarResource } from './domain/read-bazaar-index.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registered-agent.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'

@@ -8,7 +8,7 @@ export type { AgentHandler } from './app/server/create-handler.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { ExpressRequest, FastifyRequest, Gate, GateTerms } from './app/server/gate.js'
 export type { HealthCheck } from './app/server/health.js'
-export { networkFrom } from './app/server/network-from.js'
+export { networkFrom } from './app/server/network-from-environment.js'
 export type { WebhookOptions } from './app/server/observer-options.js'
 export type { FacilitatorElsewhere, NodeElsewhere } from './app/server/remotes-from-options.js'
 export type {
@@ -47,7 +47,7 @@ export type {
   PriceContext,
   PriceFunction,
   ReadBody,
-} from './domain/handler-context.js'
+} from './domain/handler.js'
 // The drawings that run
 export {
   type Charged,

@@ -21,7 +21,7 @@ import { type EndpointDef, type EndpointOptions, TIMEOUT_DEFAULT_MS } from './do
 import { firstName } from './domain/endpoint-limits.js'
 import type { JSONSchema } from './domain/endpoint-schemas.js'
 import { SvcError } from './domain/errors.js'
-import type { StreamSource } from './domain/handler-answer.js'
+import type { StreamSource } from './domain/handler.js'
 import { jsonIn } from './domain/json.js'
 import { checkedMethods, checkedPath, type Method, routeName, type Target } from './domain/path-pattern.js'
 import { upstreamUrl } from './domain/upstream.js'

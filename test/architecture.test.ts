@@ -15,9 +15,9 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 30_584, // 23,000
-  'files of the core': 257, // 270
-  'lines of src and cli': 51_273, // 40,000
+  'lines of the core': 30_566, // 23,000
+  'files of the core': 250, // 270
+  'lines of src and cli': 51_232, // 40,000
   'lines of agents, templates and create': 2_204,
   'files of src/ports': 18, // 18
   'states of a charge': 16,

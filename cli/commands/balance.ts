@@ -5,8 +5,7 @@ import { urlArgument, WALLET_OPTION } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
 import { command } from '../command.js'
 import { NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
-import { columns, json, note, printable, tell } from '../output.js'
-import { whileWaiting } from '../spinner.js'
+import { columns, json, note, printable, tell, whileWaiting } from '../output.js'
 import { walletWords } from '../wallet-words.js'
 
 export const balanceCommand = command({

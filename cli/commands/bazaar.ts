@@ -5,8 +5,7 @@ import { urlArgument, wholeArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { EXIT } from '../exit.js'
 import { facilitatorOf, ownNetworkIfAny } from '../networks.js'
-import { json, note, print, printable } from '../output.js'
-import { whileWaiting } from '../spinner.js'
+import { json, note, print, printable, whileWaiting } from '../output.js'
 
 const PAGE_ENTRIES_MAX = 100
 

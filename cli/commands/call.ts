@@ -20,10 +20,8 @@ import {
 import { balanceFile } from '../balance-file.js'
 import { command } from '../command.js'
 import { NETWORK_OPTION, networkFromEnvironment, ownNetworkIfAny } from '../networks.js'
-import { balanceRows, columns, note, printable, written } from '../output.js'
-import { printAnswer, printAnswerAsJson } from '../print-answer.js'
-import { printStream } from '../print-stream.js'
-import { whileWaiting } from '../spinner.js'
+import { balanceRows, columns, note, printable, whileWaiting, written } from '../output.js'
+import { printAnswer, printAnswerAsJson, printStream } from '../print-answer.js'
 import { systemError } from '../system-error.js'
 import { taken, walletWords } from '../wallet-words.js'
 

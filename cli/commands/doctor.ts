@@ -5,9 +5,8 @@ import { urlArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { EXIT } from '../exit.js'
 import { ALGOD_OPTION, facilitatorOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { json, printable, type Shown, styled, tell } from '../output.js'
+import { json, printable, type Shown, styled, tell, whileWaiting } from '../output.js'
 import { isAtLeast, packageFacts, TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
-import { whileWaiting } from '../spinner.js'
 
 export const doctorCommand = command({
   name: 'doctor',

@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { eventsIn } from '../../src/app/client/index.js'
 import { isRecord, SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
-import { type AgentStream, auditPageOf } from '../ask-audit-page.js'
 import { command } from '../command.js'
 import { moneyTold } from '../dev/messages.js'
 import { signalled } from '../exit.js'
+import { type AgentStream, auditPageOf } from '../journals.js'
 import { json, note, print, printable, styled } from '../output.js'
 
 const AGENT = `http://127.0.0.1:${process.env.PORT || 4021}`

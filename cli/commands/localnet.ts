@@ -4,8 +4,7 @@ import type { Localnet } from '../../src/localnet/index.js'
 import { portArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { signalled } from '../exit.js'
-import { columns, json, printable, STDERR_LOGGER, tell } from '../output.js'
-import { whileWaiting } from '../spinner.js'
+import { columns, json, printable, STDERR_LOGGER, tell, whileWaiting } from '../output.js'
 
 export const LOCALNET_FILE = 'localnet.json'
 

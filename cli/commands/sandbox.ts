@@ -1,6 +1,6 @@
 /** `svc sandbox`: runs a network for practice. It uses loopback and play money only, and forgets everything when it stops. */
 import { resolve } from 'node:path'
-import { networkFrom } from '../../src/app/server/network-from.js'
+import { networkFrom } from '../../src/app/server/network-from-environment.js'
 import { formatUsd, isPublicNetwork, shellWord } from '../../src/domain/index.js'
 import type { Sandbox, SandboxOptions } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'

@@ -3,8 +3,7 @@ import { SvcError } from '../../src/domain/index.js'
 import { roundArgument, txIdArgument, urlArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { ALGOD_OPTION, indexerOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { json, tell } from '../output.js'
-import { whileWaiting } from '../spinner.js'
+import { json, tell, whileWaiting } from '../output.js'
 
 export const txCommand = command({
   name: 'tx',

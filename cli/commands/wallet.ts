@@ -6,8 +6,7 @@ import type { Holdings } from '../../src/wallet/index.js'
 import { WALLET_OPTION } from '../arguments.js'
 import { command } from '../command.js'
 import { ALGOD_OPTION, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
-import { columns, json, note, print, tell } from '../output.js'
-import { whileWaiting } from '../spinner.js'
+import { columns, json, note, print, tell, whileWaiting } from '../output.js'
 
 const makeNew = command({
   name: 'new',

@@ -4,8 +4,7 @@ import { type BodyType, MEDIA_TYPE } from '../domain/body-type.js'
 import type { EndpointDef } from '../domain/endpoint.js'
 import type { EndpointLimits } from '../domain/endpoint-limits.js'
 import { SvcError } from '../domain/errors.js'
-import { ForwardedAnswer } from '../domain/handler-answer.js'
-import type { Handler } from '../domain/handler-context.js'
+import { ForwardedAnswer, type Handler } from '../domain/handler.js'
 import type { Method } from '../domain/path-pattern.js'
 import {
   type ForwardedRequest,

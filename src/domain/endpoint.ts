@@ -11,7 +11,7 @@ import {
 } from './endpoint-limits.js'
 import { type AnswerOf, type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
-import type { Handler, PriceFunction, ReadBody } from './handler-context.js'
+import type { Handler, PriceFunction, ReadBody } from './handler.js'
 import { usdToBaseUnits } from './money.js'
 import {
   asGiven,

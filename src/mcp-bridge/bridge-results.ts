@@ -5,7 +5,7 @@ import { mediaTypeOf } from '../app/client/http-reply.js'
 import { endLines, type PaymentRecord } from '../app/client/receipt-book.js'
 import { type CallResult, outcomeOfResult } from '../app/client/result-types.js'
 import { toBase64 } from '../domain/bytes.js'
-import type { AnswerContent } from '../domain/handler-answer.js'
+import type { AnswerContent } from '../domain/handler.js'
 import { jsonIn } from '../domain/json.js'
 import { isRecord } from '../domain/x402.js'
 

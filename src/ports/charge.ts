@@ -1,5 +1,4 @@
-import type { Answer } from '../domain/handler-answer.js'
-import type { Handler } from '../domain/handler-context.js'
+import type { Answer, Handler } from '../domain/handler.js'
 import type { ChargeFinal } from '../domain/machines/charge.machine.js'
 import type { Target } from '../domain/path-pattern.js'
 import type { PayerProof } from '../domain/sign-in-with-x.js'

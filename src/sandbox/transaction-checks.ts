@@ -2,7 +2,7 @@
 import type { SignedTransaction } from 'algosdk'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import { checkGroup, Refusal, type Refused, refusalOf, sponsoredGroup } from '../facilitator/group-checks.js'
-import { MIN_FEE_MICRO_ALGOS } from './group-evaluation.js'
+import { MIN_FEE_MICRO_ALGOS } from './evaluate-group.js'
 import type { Ledger } from './ledger.js'
 
 export interface Accepted {

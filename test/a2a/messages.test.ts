@@ -1,9 +1,8 @@
 /** How a message becomes a skill's input, and an answer a task. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { completedTask } from '../../src/adapters/a2a/outcome-to-rpc-response.js'
-import { type TaskContext, task03, task10 } from '../../src/adapters/a2a/task-rendering.js'
-import { contentOf } from '../../src/domain/handler-answer.js'
+import { completedTask, type TaskContext, task03, task10 } from '../../src/adapters/a2a/render-task.js'
+import { contentOf } from '../../src/domain/handler.js'
 import { defineEndpoint } from '../../src/index.js'
 import type { ChargeOutcome } from '../../src/ports/charge.js'
 import { systemClock } from '../../src/ports/clock.js'

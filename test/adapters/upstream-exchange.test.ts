@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { exchangeWithUpstream } from '../../src/adapters/outbound/upstream-exchange.js'
-import type { StreamSource } from '../../src/domain/handler-answer.js'
+import type { StreamSource } from '../../src/domain/handler.js'
 import { closing } from '../support/closing.js'
 import { rawUpstream } from '../support/raw-upstream.js'
 

@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { deliver, serve } from '../../src/app/charge/effects/deliver.js'
 import { SvcError } from '../../src/domain/errors.js'
-import { ForwardedAnswer, type StreamSource } from '../../src/domain/handler-answer.js'
-import type { HandlerContext } from '../../src/domain/handler-context.js'
+import { ForwardedAnswer, type HandlerContext, type StreamSource } from '../../src/domain/handler.js'
 import { fieldsOf } from '../support/call-fields.js'
 import { type Given, oneCall, START_MS, TESTNET_USDC } from '../support/one-call.js'
 

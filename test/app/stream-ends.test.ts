@@ -7,7 +7,7 @@ import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
 import { leasesIn } from '../../src/app/charge/leases.js'
 import { pendingCloses } from '../../src/app/charge/pending-moves.js'
 import { unseal } from '../../src/app/charge/stored-answers.js'
-import type { StreamSource } from '../../src/domain/handler-answer.js'
+import type { StreamSource } from '../../src/domain/handler.js'
 import type { ChargeStore, RecordMove } from '../../src/ports/charge-store.js'
 import {
   HOLD,

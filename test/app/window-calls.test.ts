@@ -8,7 +8,7 @@ import { balanceId, balanceSlot, windowId } from '../../src/app/charge/owners.js
 import type { WindowMove } from '../../src/app/charge/pending-moves.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import { SvcError } from '../../src/domain/errors.js'
-import type { Handler } from '../../src/domain/handler-context.js'
+import type { Handler } from '../../src/domain/handler.js'
 import type { CountingSubscriptionStore, TakeMove } from '../../src/ports/subscriptions.js'
 import { DOWN as DOWN_STORE, type Given, OWNER, oneCall, START_MS } from '../support/one-call.js'
 

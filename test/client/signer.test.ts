@@ -2,8 +2,12 @@
 import { decodeUnsignedTransaction } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeAssetPayment, encodeSponsorship } from '../../src/adapters/algorand/payment-encoding.js'
-import { signedText, withSignature } from '../../src/adapters/algorand/payment-group.js'
+import {
+  encodeAssetPayment,
+  encodeSponsorship,
+  signedText,
+  withSignature,
+} from '../../src/adapters/algorand/payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import * as browser from '../../src/adapters/platform/browser.js'
 import { sha512_256, verifySignature } from '../../src/adapters/platform/node.js'

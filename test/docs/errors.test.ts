@@ -9,7 +9,6 @@ import { ROOT } from '../cli/project-folder.js'
 /** Files and folders whose words_with_underscores are no codes of ours. */
 const FOREIGN: Readonly<Record<string, string>> = {
   'src/audit/reconciliation/compare-with-chain.ts': 'findings of an audit',
-  'src/audit/reconciliation/compare-one-payment.ts': 'findings of an audit',
   'src/audit/reconciliation/owed-refunds.ts': 'findings of an audit',
   'src/audit/journal/line-order-check.ts': 'findings of an audit',
   'src/adapters/facilitator/verdict-of-response.ts': 'reasons of facilitators',

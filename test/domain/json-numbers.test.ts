@@ -1,7 +1,7 @@
 /** Two bodies have one hash only where the handler sees one value. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { contentOf } from '../../src/domain/handler-answer.js'
+import { contentOf } from '../../src/domain/handler.js'
 import { canonicalJson, mayHoldUnusualNumbers, NumberOverflow, plainNumbers } from '../../src/domain/json.js'
 
 const read = (text: string): unknown => {

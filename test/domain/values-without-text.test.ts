@@ -1,6 +1,6 @@
 /** `String(value)` throws for `{"toString": 0}`. What strangers wrote is read without it. */
 import { describe, expect, it } from 'vitest'
-import { priceOf } from '../../src/domain/quote-for-display.js'
+import { priceOf } from '../../src/domain/quote-fields.js'
 import { readIndexPage } from '../../src/domain/read-bazaar-index.js'
 import { verifyAgent } from '../../src/registry/verify-agent.js'
 

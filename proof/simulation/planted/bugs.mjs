@@ -227,7 +227,7 @@ export const ONCE_THERE = [
         replace: "return charged === 'yes'",
       },
       {
-        file: 'src/audit/reconciliation/compare-one-payment.ts',
+        file: 'src/audit/reconciliation/compare-with-chain.ts',
         find: "import { reportsCharge } from '../../domain/income-bookings.js'",
         replace:
           "const reportsCharge = ({ charged, path }: EndedCall) => charged === 'yes' || path === undefined",
@@ -918,7 +918,7 @@ export const ON_FORGETTING = [
 ]
 
 const SETTLER = 'src/facilitator/settle-payment.ts'
-const JOURNAL_FILE = 'src/audit/journal/journal-file.ts'
+const JOURNAL_FILE = 'src/audit/journal/journal-files.ts'
 
 /** Of a facilitator in the seller's process, of journals and of the bridge. @type {readonly Bug[]} */
 export const ON_PARTS = [

@@ -1,6 +1,5 @@
 /** How A2A answers each final state of a call, by the kind of its outcome. */
 import type { EndpointDef } from '../../domain/endpoint.js'
-import { type AnswerContent, contentOf } from '../../domain/handler-answer.js'
 import {
   CALL_REFUSED,
   errorText,
@@ -13,9 +12,16 @@ import {
 } from '../../domain/json-rpc.js'
 import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
-import { type ChargeOutcome, endTold } from '../../ports/charge.js'
+import type { ChargeOutcome } from '../../ports/charge.js'
 import type { TransportResponse } from '../../ports/transport.js'
-import { type Part, TASK_BY_METHOD, type TaskContent, type TaskContext } from './task-rendering.js'
+import {
+  completedTask,
+  metadataOf,
+  problemData,
+  TASK_BY_METHOD,
+  type TaskContent,
+  type TaskContext,
+} from './render-task.js'
 
 interface AskedTask extends TaskContext {
   readonly request: RpcRequest
@@ -92,63 +98,4 @@ function paymentRequired(outcome: ChargeOutcome, { restPath }: Asked): RpcError 
 function problemOf(outcome: ChargeOutcome): RpcError {
   const { message, ...data } = problemData(outcome)
   return { code: RPC_CODES[outcome.final as ProblemFinal], message, data }
-}
-
-export function completedTask(outcome: ChargeOutcome): TaskContent {
-  const { answer, receipt } = outcome
-  return {
-    state: 'completed',
-    said: receipt
-      ? 'Payment settled.'
-      : outcome.balance
-        ? 'Taken from the balance.'
-        : 'Covered by a subscription.',
-    metadata: {
-      ...(receipt && { 'x402.payment.status': 'payment-completed', 'x402.payment.receipts': [receipt] }),
-      ...(outcome.final === 'replayed' && { 'svc.replayed': true }),
-      ...metadataOf(outcome),
-    },
-    parts: partsOf(contentOf(answer!)),
-  }
-}
-
-function metadataOf(outcome: ChargeOutcome) {
-  const { subscription, balance } = endTold(outcome)
-  return {
-    ...(subscription && { 'svc.subscription': subscription }),
-    ...(balance && { 'svc.balance': balance }),
-  }
-}
-
-/** Objects and arrays are sent twice: as text for a reader, as data for a program. */
-function partsOf(content: AnswerContent): readonly Part[] {
-  switch (content.kind) {
-    case 'json': {
-      const { value, text } = content
-      if (typeof value === 'string') return [{ text: value }]
-      return typeof value === 'object' && value !== null ? [{ text }, { data: value }] : [{ text }]
-    }
-    case 'text':
-      return [{ text: content.text }]
-    case 'bytes':
-      return [content]
-  }
-}
-
-export function problemData(outcome: ChargeOutcome) {
-  const { final, problem, answer, retryAfterMs } = outcome
-  return {
-    ...metadataOf(outcome),
-    ...problem?.fields,
-    message: problem?.message ?? 'The handler answered with a failure. You were not charged.',
-    code: problem?.code ?? OUTCOMES[final].code,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(answer && { status: answer.status, answer: answerData(answer) }),
-  }
-}
-
-function answerData(answer: NonNullable<ChargeOutcome['answer']>): unknown {
-  const content = contentOf(answer)
-  if (content.kind === 'json') return content.value
-  return content.kind === 'text' ? content.text : content
 }

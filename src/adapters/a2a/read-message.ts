@@ -20,7 +20,7 @@ import {
   presentedPayment,
   recordAt,
 } from '../../domain/x402.js'
-import { TASK_BY_METHOD } from './task-rendering.js'
+import { TASK_BY_METHOD } from './render-task.js'
 
 export interface Message {
   readonly skillId: string | undefined

@@ -9,8 +9,8 @@ import type { Logger } from '../../ports/logger.js'
 import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
 import { type IncomingRequest, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import { type Asked, rpcResponseOf, taskResponse } from './outcome-to-rpc-response.js'
-import { declinedTask, failedTask, waitingTask } from './payment-tasks.js'
 import { type TaskMessage, tooLargeForTask, unknownTask } from './read-message.js'
+import { declinedTask, failedTask, waitingTask } from './render-task.js'
 
 export interface TaskFlow {
   readonly tasks: Tasks

@@ -20,8 +20,8 @@ import type { Tasks } from '../../ports/tasks.js'
 import type { IncomingRequest, Transport, TransportResponse } from '../../ports/transport.js'
 import { rpcResponseOf } from './outcome-to-rpc-response.js'
 import { inputOf, proofIn, readMessage, readRequest, skillOf } from './read-message.js'
+import { TASK_BY_METHOD } from './render-task.js'
 import { continueTask, keepQuoted, type TaskFlow, written } from './task-flow.js'
-import { TASK_BY_METHOD } from './task-rendering.js'
 
 export interface A2aOptions {
   readonly charge: Charge

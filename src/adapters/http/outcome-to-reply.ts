@@ -1,6 +1,6 @@
 /** How HTTP answers each final state of a call, by the kind of its outcome. */
 
-import { unwritten } from '../../domain/call-errors.js'
+import { unwritten } from '../../domain/answer-codes.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import {
   BALANCE_KEY_HEADER,

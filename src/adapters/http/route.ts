@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { BodyType } from '../../domain/body-type.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
-import type { Handler } from '../../domain/handler-context.js'
+import type { Handler } from '../../domain/handler.js'
 import type { Target } from '../../domain/path-pattern.js'
 import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'

@@ -1,5 +1,5 @@
 /** The route of a transport: HTTP around a protocol that does not depend on it. */
-import { unwritten } from '../../domain/call-errors.js'
+import { unwritten } from '../../domain/answer-codes.js'
 import type { Parsed } from '../../domain/x402.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'

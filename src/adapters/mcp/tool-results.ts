@@ -1,7 +1,7 @@
 /** How MCP answers each final state of a call, by the kind of its outcome. */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { textOf } from '../../domain/bytes.js'
-import { type AnswerContent, contentOf } from '../../domain/handler-answer.js'
+import { type AnswerContent, contentOf } from '../../domain/handler.js'
 import { jsonIn } from '../../domain/json.js'
 import type { RpcError } from '../../domain/json-rpc.js'
 import { OUTCOMES, type OutcomeKind } from '../../domain/machines/charge.machine.js'

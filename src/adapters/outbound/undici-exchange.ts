@@ -1,7 +1,7 @@
 /** Requests over a pool of kept-alive connections of undici. */
 import { setImmediate } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
-import type { StreamSource } from '../../domain/handler-answer.js'
+import type { StreamSource } from '../../domain/handler.js'
 import { loadOnce } from '../../domain/load-once.js'
 import { systemClock } from '../../ports/clock.js'
 import type { MakeExchange } from '../../ports/exchange.js'

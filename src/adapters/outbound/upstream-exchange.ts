@@ -3,7 +3,7 @@
 import { connect } from 'node:net'
 import { answerCode } from '../../domain/answer-codes.js'
 import { SvcError } from '../../domain/errors.js'
-import type { StreamSource } from '../../domain/handler-answer.js'
+import type { StreamSource } from '../../domain/handler.js'
 import { loadOnce } from '../../domain/load-once.js'
 import { codeOf, type ReplyHead, type ReplyRules, ReplyTooLarge, UndiciReply } from './undici-exchange.js'
 

@@ -3,7 +3,7 @@
  * effects write it. It lives as long as the walk.
  */
 import { problemOf } from '../../domain/answer-codes.js'
-import type { Answer, StreamSource } from '../../domain/handler-answer.js'
+import type { Answer, StreamSource } from '../../domain/handler.js'
 import { ownTarget } from '../../domain/path-pattern.js'
 import type { PaymentPayload, PaymentRequirements } from '../../domain/x402.js'
 import type { EndedCall, LoggedEntry } from '../../ports/call-observer.js'

@@ -1,6 +1,6 @@
 /** What the effects use: the ports, the seller's terms, and the timeouts. Nothing here belongs to one call. */
 import type { EndpointDef } from '../../domain/endpoint.js'
-import type { Answer } from '../../domain/handler-answer.js'
+import type { Answer } from '../../domain/handler.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import type { Method } from '../../domain/path-pattern.js'
 import type { Chain } from '../../ports/chain.js'

@@ -4,8 +4,8 @@
  * own statement about a payment.
  */
 
-import { isReservedCode } from '../../domain/call-errors.js'
-import type { Answer } from '../../domain/handler-answer.js'
+import { isReservedCode } from '../../domain/answer-codes.js'
+import type { Answer } from '../../domain/handler.js'
 import { jsonIn } from '../../domain/json.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import { memberAt } from '../../domain/x402.js'

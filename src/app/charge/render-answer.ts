@@ -1,7 +1,7 @@
 /** Renders what a handler returned. If rendering fails, the answer is not delivered and not charged. */
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { toUSVString, types } from 'node:util'
-import type { Answer } from '../../domain/handler-answer.js'
+import type { Answer } from '../../domain/handler.js'
 import { jsonMistakeIn } from './json-mistakes.js'
 
 type AnswerHead = Pick<Answer, 'headers' | 'cookies'>

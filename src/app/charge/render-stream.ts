@@ -3,7 +3,7 @@
  * was read before, is no answer.
  */
 import { Readable } from 'node:stream'
-import type { Answer, StreamSource } from '../../domain/handler-answer.js'
+import type { Answer, StreamSource } from '../../domain/handler.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { jsonMistakeIn } from './json-mistakes.js'
 import { headersOfResponse, NoAnswer } from './render-answer.js'

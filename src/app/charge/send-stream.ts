@@ -1,5 +1,5 @@
 /** The stream of a charged call while it leaves: bounded in time, cut where its caller or its server goes. */
-import type { Answer, AnswerStream } from '../../domain/handler-answer.js'
+import type { Answer, AnswerStream } from '../../domain/handler.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Call } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'

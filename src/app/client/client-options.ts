@@ -3,7 +3,6 @@
 import { type KeyOptions, keyPairOf, sandboxUrl, warn } from '#platform'
 import { encodeAddress } from '../../adapters/algorand/address.js'
 import type { ChainOptions } from '../../adapters/algorand/chain-reader.js'
-import { fundsCheck } from '../../adapters/algorand/funds-check.js'
 import { type Algod, algodClient, indexerClient } from '../../adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/payment-signer.js'
 import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
@@ -33,7 +32,7 @@ import { type ReceiptBook, receiptBook } from './receipt-book.js'
 import { type AskingDeps, type RetryOptions, retryPolicy } from './send-with-retries.js'
 import { ledgerOption, type SpendingLimits, spendingLimits } from './spending-limits.js'
 import { type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
-import { type Balance, walletBalance } from './wallet.js'
+import { type Balance, fundsCheck, walletBalance } from './wallet-funds.js'
 
 /** Who pays, on which network, and how much at most. Without a key or a signer the client can only make free calls. */
 export interface ClientOptions extends KeyOptions {

@@ -6,4 +6,4 @@ export { mediaTypeOf } from './http-reply.js'
 export { endLines, failedAfter, isAfterPayment, type PaymentEnd, type ShownWindow } from './receipt-book.js'
 export { outcomeOfResult } from './result-types.js'
 // Events of a stream
-export { eventsIn, messagesIn } from './stream-events.js'
+export { eventsIn, messagesIn } from './stream.js'

@@ -2,7 +2,7 @@
 import type { Manifest } from '../../domain/manifest.js'
 import { usdNumber, usdToBaseUnits } from '../../domain/money.js'
 import { refuseUnknown } from '../../domain/option-checks.js'
-import { priceOf } from '../../domain/quote-for-display.js'
+import { priceOf } from '../../domain/quote-fields.js'
 import { unlessAborted } from '../../ports/clock.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { balanceUrl, buyBalance, type TopUpOptions } from './buy-balance.js'
@@ -23,7 +23,7 @@ import {
   type TopUpResult,
 } from './result-types.js'
 import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream.js'
-import type { Balance } from './wallet.js'
+import type { Balance } from './wallet-funds.js'
 
 /** All of {@link SvcClient} but its options: the simulation makes clients over settings of its own. */
 export abstract class PayingClient {

@@ -7,7 +7,7 @@ import { bazaarOf, listableOf, unlistable } from '../../domain/bazaar-declaratio
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { firstName } from '../../domain/endpoint-limits.js'
 import { examplesOf } from '../../domain/example-input.js'
-import { type Answer, contentOf } from '../../domain/handler-answer.js'
+import { type Answer, contentOf } from '../../domain/handler.js'
 import { declaredIdentifier, PAYMENT_IDENTIFIER } from '../../domain/idempotency-key.js'
 import { BASE_UNITS_MAX } from '../../domain/money.js'
 import { present } from '../../domain/option-checks.js'

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { normalize } from 'node:path'
+import { journalOf, olderFiles } from './journal-files.js'
 import {
   type CountLine,
   type EndedStream,
@@ -8,7 +9,6 @@ import {
   readLine,
 } from './journal-lines.js'
 import { isLocked } from './journal-lock.js'
-import { journalOf, olderFiles } from './journal-rotation.js'
 import { type LineFlaw, lineOrder } from './line-order-check.js'
 
 export interface JournalPiece {

@@ -8,12 +8,24 @@ import { SvcError } from '../../domain/errors.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Cancel, type Clock, systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import { callCounts, lineChoice } from './choose-lines.js'
-import { beginJournalFile, type JournalFile, openJournalFile } from './journal-file.js'
-import type { JournalHeader } from './journal-lines.js'
-import { headerLine, numberedLine, runText, streamText } from './journal-lines.js'
+import {
+  beginJournalFile,
+  dropOldest,
+  type JournalFile,
+  openJournalFile,
+  rotate,
+  sumOf,
+} from './journal-files.js'
+import {
+  callCounts,
+  headerLine,
+  type JournalHeader,
+  lineChoice,
+  numberedLine,
+  runText,
+  streamText,
+} from './journal-lines.js'
 import { lockJournal } from './journal-lock.js'
-import { dropOldest, rotate, sumOf } from './journal-rotation.js'
 
 export interface JournalOptions {
   readonly path: string

@@ -1,9 +1,9 @@
 import type { modelsv2, SignedTransaction } from 'algosdk'
-import { type Evaluation, usageOf } from '../group-evaluation.js'
+import { type Evaluation, usageOf } from '../evaluate-group.js'
 import type { Ledger } from '../ledger.js'
 import type { Reply, SandboxRequest } from '../web-server.js'
-import { simulateRequest } from './decode-groups.js'
 import { formatIn, formatted, refused, type View } from './replies.js'
+import { simulateRequest } from './transaction-routes.js'
 
 const OPCODE_BUDGET_MAX = 320_000
 const LOGGING = { 'max-log-calls': 2_048, 'max-log-size': 65_536 }

@@ -1,6 +1,5 @@
 import { shown } from '../../../domain/errors.js'
-import { type Answer, ForwardedAnswer } from '../../../domain/handler-answer.js'
-import type { Handler } from '../../../domain/handler-context.js'
+import { type Answer, ForwardedAnswer, type Handler } from '../../../domain/handler.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
 import { answeredFailure, resemblesFailure, type ToldFailure, thrownFailure } from '../handler-failure.js'

@@ -1,4 +1,4 @@
-import { bytesIn } from '../../../domain/handler-answer.js'
+import { bytesIn } from '../../../domain/handler.js'
 import type { RecordMove } from '../../../ports/charge-store.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'

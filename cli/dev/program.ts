@@ -1,17 +1,69 @@
-/** Runs the agent, and restarts it at each change of its sources, until a signal stops the loop. */
+/** Finds the agent's program, runs it, and restarts it at each change of its sources, until a signal stops `svc dev`. */
 import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { extname, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Duplex, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { isRecord } from '../../src/domain/index.js'
+import { isRecord, SvcError } from '../../src/domain/index.js'
+import { TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
 import type { Report } from './announce.js'
-import type { Program } from './find-program.js'
 import { MEMORY_FD } from './kept-memory.js'
 import { LENT_SDK, SOURCES_FD } from './module-hooks.js'
 import type { SourceChanges } from './source-changes.js'
 
-export interface DevLoop {
+export interface Program {
+  readonly path: string
+  readonly shown: string
+  readonly nodeFlags: readonly string[]
+}
+
+/** Look for sources before `main`: in a project that is built, `main` names the build's output. */
+const PLACES = ['src/index', 'index', 'agent']
+const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
+const TYPESCRIPT = new Set(['.ts', '.mts', '.cts'])
+
+export function programAt(named: string | undefined): Program {
+  const path = resolve(named ?? conventional())
+  const shown = relative('', path)
+  if (!isFile(path)) throw new SvcError(`There is no file ${shown}`, 'entry_not_found')
+  if (!TYPESCRIPT.has(extname(path))) return { path, shown, nodeFlags: [] }
+  const nodeFlags = typeScriptFlags()
+  if (nodeFlags) return { path, shown, nodeFlags }
+  throw new SvcError(
+    `${shown} is TypeScript, which Node ${process.versions.node} does not run: use Node ${TYPESCRIPT_SINCE} or ` +
+      'newer, or build it and name the .js file',
+    'typescript_unsupported',
+  )
+}
+
+function conventional(): string {
+  const candidates = PLACES.flatMap(place => EXTENSIONS.map(extension => place + extension))
+  const found = candidates.find(isFile) ?? mainOf('package.json')
+  if (found !== undefined) return found
+  const places = PLACES.map(place => `${place}.ts`).join(', ')
+  throw new SvcError(
+    `No entry here: name one, or have ${places} (or .js), or "main" in package.json`,
+    'entry_not_found',
+  )
+}
+
+function mainOf(manifestPath: string): string | undefined {
+  if (!isFile(manifestPath)) return undefined
+  try {
+    const value: unknown = JSON.parse(readFileSync(manifestPath, 'utf8'))
+    return isRecord(value) && typeof value.main === 'string' ? value.main : undefined
+  } catch {
+    throw new SvcError('package.json is not JSON', 'entry_not_found')
+  }
+}
+
+function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile()
+}
+
+interface DevLoop {
   readonly entry: Program
   readonly env: NodeJS.ProcessEnv
   readonly changes?: SourceChanges

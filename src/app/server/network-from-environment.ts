@@ -1,10 +1,13 @@
-/** Reads a network from a text, such as an environment variable's: a public network's name, or a file with a definition. */
 import { readFileSync } from 'node:fs'
 import { SvcError, shown } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { isPublicNetwork, type Network, unnamedNetwork } from '../../domain/network.js'
 import { networkFacts } from '../../domain/network-definition.js'
 import { isRecord } from '../../domain/x402.js'
+
+/**
+ * Reads a network from a text, such as an environment variable's: a public network's name, or a file with a definition.
+ */
 
 /**
  * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a definition.

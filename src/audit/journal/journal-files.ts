@@ -1,0 +1,178 @@
+/** `runs.jsonl`, and before it `runs.000007.jsonl` and so on: whole lines, which are on the disk when `append` resolves. */
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
+import { open, rename, writeFile } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
+import { numberAfter } from './journal-lines.js'
+
+export type JournalFile = Awaited<ReturnType<typeof openJournalFile>>
+
+const NEWLINE = 0x0a
+const TAIL_BYTES = 64 * 1024
+
+/** Where a process that begins to write finds the journal. */
+interface Begun {
+  readonly bytes: number
+  /** Whether there are lines besides the header. */
+  readonly isUsed: boolean
+  /** The number of the line that follows the header. */
+  readonly next: number
+}
+
+/** Synchronously: where that fails, the server throws before it takes its first call. `next` is the line after the header. */
+export function beginJournalFile(path: string, headerFor: (next: number) => string): Begun {
+  const fd = openSync(path, 'a+', OWNER_ONLY)
+  try {
+    const { size } = fstatSync(fd)
+    const next = numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1
+    // A process that was killed while writing may have left half a line, or one without its newline: the header begins a new one.
+    const header = Buffer.from(endsMidLine(fd, size) ? `\n${headerFor(next)}` : headerFor(next))
+    for (let at = 0; at < header.length; ) at += writeSync(fd, header, at)
+    fdatasyncSync(fd)
+    return { bytes: size + header.length, isUsed: size > 0, next }
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** @param bytesMax The end of the last append that succeeded: the rest of a failed one is cut off. */
+export async function openJournalFile(path: string, bytesMax: number) {
+  const file = await open(path, 'a', OWNER_ONLY)
+  try {
+    await file.truncate(Math.min(bytesMax, (await file.stat()).size))
+  } catch (cause) {
+    await file.close()
+    throw cause
+  }
+  let { size: bytes } = await file.stat()
+  return {
+    get bytes() {
+      return bytes
+    },
+    async append(text: string): Promise<void> {
+      const buffer = Buffer.from(text)
+      await file.appendFile(buffer)
+      await file.datasync()
+      bytes += buffer.length
+    },
+    close: () => file.close(),
+  }
+}
+
+function numberAfterFile(path: string | undefined): number | undefined {
+  if (path === undefined) return undefined
+  const fd = openSync(path, 'r')
+  try {
+    return numberAfterTail(fd, fstatSync(fd).size)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function numberAfterTail(fd: number, size: number): number | undefined {
+  for (let bytes = Math.min(TAIL_BYTES, size); bytes > 0; bytes = Math.min(bytes * 4, size)) {
+    const tail = readAt(fd, bytes, size - bytes)
+    const end = tail.lastIndexOf(NEWLINE)
+    const start = end > 0 ? tail.lastIndexOf(NEWLINE, end - 1) : -1
+    const lineIn = (from: number, to?: number) => numberAfter(tail.toString('utf8', from, to))
+    if (start >= 0 || bytes === size) return lineIn(end + 1) ?? lineIn(start + 1, end)
+  }
+  return undefined
+}
+
+function endsMidLine(fd: number, size: number): boolean {
+  return size > 0 && readAt(fd, 1, size - 1)[0] !== NEWLINE
+}
+
+function readAt(fd: number, bytes: number, at: number): Buffer {
+  const buffer = Buffer.alloc(bytes)
+  return buffer.subarray(0, readSync(fd, buffer, 0, bytes, at))
+}
+
+/** A journal names payers, so only its owner may read it. */
+export const OWNER_ONLY = 0o600
+
+interface OlderFile {
+  readonly path: string
+  readonly bytes: number
+  /** `svc audit` has read all of it. */
+  readonly isAudited: boolean
+}
+
+/** Renames `runs.jsonl` to `runs.000007.jsonl`, one number higher than the last. */
+export async function rotate(path: string): Promise<void> {
+  const last = olderNumbers(path).at(-1) ?? 0
+  await rename(path, numbered(path, last + 1))
+}
+
+/** The last file stays: it has the number of the next line. */
+export function dropOldest(
+  path: string,
+  bytesMax: number,
+): { readonly dropped: readonly OlderFile[]; readonly kept: readonly OlderFile[] } {
+  const auditedMs = auditedUntilMs(path)
+  const kept = olderFiles(path).map(older => {
+    const { size: bytes, mtimeMs } = statSync(older)
+    return { path: older, bytes, isAudited: mtimeMs <= auditedMs }
+  })
+  const dropped: OlderFile[] = []
+  while (kept.length > 1 && sumOf(kept) > bytesMax) {
+    unlinkSync(kept[0]!.path)
+    dropped.push(kept.shift()!)
+  }
+  return { dropped, kept }
+}
+
+export function sumOf(files: readonly OlderFile[]): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+export function olderFiles(path: string): readonly string[] {
+  return olderNumbers(path).map(number => numbered(path, number))
+}
+
+/** The journal that a file belongs to: `runs.jsonl` for `runs.000007.jsonl`. */
+export function journalOf(path: string): string {
+  return path.replace(/\.\d{6}(\.[^./\\]*)?$/, '$1')
+}
+
+/** Up to when the journal was audited without a gap; before everything where it never was. */
+export function auditedUntilMs(path: string): number {
+  try {
+    return Date.parse(readFileSync(`${path}.audited`, 'utf8').trim()) || Number.NEGATIVE_INFINITY
+  } catch {
+    return Number.NEGATIVE_INFINITY
+  }
+}
+
+export async function markAudited(path: string, untilMs: number): Promise<void> {
+  if (untilMs <= auditedUntilMs(path)) return
+  await writeFile(`${path}.audited`, `${new Date(untilMs).toISOString()}\n`, { mode: OWNER_ONLY })
+}
+
+function olderNumbers(path: string): number[] {
+  const [folder, extension] = [dirname(path), extname(path)]
+  const stem = `${basename(path, extension)}.`
+  return readdirSync(folder)
+    .filter(name => name.startsWith(stem) && name.endsWith(extension))
+    .map(name => name.slice(stem.length, name.length - extension.length))
+    .filter(number => /^\d{6}$/.test(number))
+    .map(Number)
+    .sort((a, b) => a - b)
+}
+
+function numbered(path: string, number: number): string {
+  const extension = extname(path)
+  const stem = basename(path, extension)
+  return join(dirname(path), `${stem}.${String(number).padStart(6, '0')}${extension}`)
+}

@@ -17,20 +17,20 @@ export type Cancel = () => void
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  after(ms, callback) {
-    const timer = setTimeout(callback, ms)
-    timer.unref()
-    return () => clearTimeout(timer)
-  },
+  after: (ms, callback) => timerOf(ms, callback, true),
 }
 
 /** For clients: its timers keep the process alive, because a program that waits for an answer or a retry is not finished. */
 export const wakefulClock: Clock = {
   ...systemClock,
-  after(ms, callback) {
-    const timer = setTimeout(callback, ms)
-    return () => clearTimeout(timer)
-  },
+  after: (ms, callback) => timerOf(ms, callback, false),
+}
+
+function timerOf(ms: number, callback: () => void, isIdle: boolean): Cancel {
+  // Node and browsers take a longer time for none.
+  const timer = setTimeout(callback, Math.min(ms, 2 ** 31 - 1))
+  if (isIdle) timer.unref()
+  return () => clearTimeout(timer)
 }
 
 type Timers = Pick<Clock, 'after'>

@@ -263,6 +263,19 @@ describe('the end of a server', () => {
     expect(seller.sandbox.balance(seller.sandbox.seller.address).usdc).toBe(0n)
   })
 
+  it('one that is longer than a timer can be cuts nothing', async () => {
+    const { endpoint, ...inside } = gated()
+    const seller = await open([endpoint], { shutdownTimeoutMs: 2 ** 31 })
+    const call = pay(seller, `${seller.url}/slow`)
+    await inside.entered()
+    const report = seller.server.shutdown('deploy')
+    // Node makes such a timer one of a millisecond.
+    expect((await ask(`${seller.url}/slow`)).status).toBe(503)
+    inside.open()
+    expect((await call).status).toBe(200)
+    expect(await report).toMatchObject({ outcome: 'drained', abandoned: 0 })
+  })
+
   it('a second call to shut down does not wait for the deadline', async () => {
     const door = gate()
     const endpoint = defineEndpoint({

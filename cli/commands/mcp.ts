@@ -26,10 +26,10 @@ export const mcpCommand = command({
     WALLET_OPTION,
   ],
   help: `
-Without a wallet only the free tools work. At its end it says on stderr what it paid, and the keys of the windows that it
-bought. Such a key in SVC_SUBSCRIPTION_KEY opens the window in the next session; of several tools: 'tool=key other=key'.
+Without a wallet or a balance only the free tools work. At its end it says on stderr what it paid, and the keys of the windows that
+it bought. Such a key in SVC_SUBSCRIPTION_KEY opens the window in the next session; of several tools: 'tool=key other=key'.
 
-A balance that svc balance bought there pays before the wallet does.
+A balance that svc balance bought there pays before the wallet does: --max-price limits each call on it, and --max-per-day nothing.
 
 Example:
   $ svc mcp --url https://agent.example --max-price 0.05 --max-per-day 2 --wallet /home/me/wallet.txt`,
@@ -46,7 +46,7 @@ Example:
   ])
   const ledger = balanceFile(memorySpendLedger())
   const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay, ledger })
-  await client.balances()
+  const isHeld = (await client.balances()).some(({ agent }) => new URL(agent).host === new URL(url).host)
   const toolbox = await bridgeTo(url, client, name => keys.get(name) ?? keys.get(''))
   const windows = windowsBought(client)
   const call: typeof toolbox.call = async called => {
@@ -62,7 +62,7 @@ Example:
   const wallet = client.address === undefined ? 'no wallet' : `paying from ${client.address}`
   note(
     printable(
-      `svc: ${toolbox.tools.length} tools of ${url}, ${wallet}, at most $${maxPrice} a call and $${maxPerDay} a day, counted from now on`,
+      `svc: ${toolbox.tools.length} tools of ${url}, ${wallet}, at most $${maxPrice} a call and $${maxPerDay} a day, counted from now on${isHeld ? '; the balance there pays first, by no daily limit' : ''}`,
     ),
   )
 })

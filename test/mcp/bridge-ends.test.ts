@@ -1,4 +1,7 @@
 /** What the bridge says of money: limits that were shown stay, and every payment and every key is told, however a call ends. */
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { declaredIdentifier } from '../../src/domain/idempotency-key.js'
 import { encodeHeader } from '../../src/domain/x402.js'
@@ -227,6 +230,23 @@ describe('a session', () => {
       expect((await next.over).stderr).not.toContain('a-key')
       expect(next.spent()).toBe(0n)
     }
+  })
+
+  it('says at its start that a balance pays first, and that no day limits it', async () => {
+    const seller = await agent(selling)
+    const { origin } = new URL(seller.url)
+    const SVC_BALANCES = join(mkdtempSync(join(tmpdir(), 'svc-')), 'balances.json')
+    const started = async (at: string) => {
+      const held = { [`testnet ${at}/balance`]: { balances: [{ key: 'a-key', left: '5000000' }] } }
+      writeFileSync(SVC_BALANCES, JSON.stringify(held))
+      const { child, over } = host(seller.url, { SVC_BALANCES })
+      child.stdin!.end()
+      return (await over).stderr
+    }
+    expect(await started(origin)).toContain(
+      'a day, counted from now on; the balance there pays first, by no daily limit',
+    )
+    expect(await started('https://other.example')).not.toContain('balance')
   })
 
   it.each([

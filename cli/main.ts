@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /** The command line: parses, calls the SDK, prints. Each command has one file; this file knows no details of them. */
 import * as nodeModule from 'node:module'
-import { Command, CommanderError } from 'commander'
+import { Command } from 'commander'
 import { EXIT_HELP, report } from './exit.js'
+import { checkSandboxUrl } from './networks.js'
 import { watchOutput } from './output.js'
 import { packageFacts } from './package.js'
 
@@ -64,14 +65,8 @@ for (const load of commandsFor(process.argv[2])) (await load())(program)
 
 watchOutput()
 
-function checkSandbox(): void {
-  const { SVC_SANDBOX: url } = process.env
-  if (url && !/^https?:\/\//i.test(url))
-    throw new CommanderError(2, 'svc.sandbox', `SVC_SANDBOX is no http(s) URL: '${url}'`)
-}
-
 try {
-  checkSandbox()
+  checkSandboxUrl()
   await program.parseAsync()
 } catch (error) {
   process.exitCode = report(error, process.argv.includes('--json'))

@@ -1,5 +1,5 @@
 /** The network of a command, and whom it asks there: what the flags say, then the environment, then the network itself. */
-import { InvalidArgumentError } from 'commander'
+import { CommanderError, InvalidArgumentError } from 'commander'
 import { networkFrom } from '../src/app/server/network-from-environment.js'
 import { type Network, type NetworkFacts, networkFacts, nodeUrls, SvcError } from '../src/domain/index.js'
 import { urlArgument } from './arguments.js'
@@ -50,6 +50,12 @@ export function ownNetworkIfAny(): NetworkFacts | undefined {
 
 export function sandboxUrl(): string | undefined {
   return process.env.SVC_SANDBOX || undefined
+}
+
+export function checkSandboxUrl(): void {
+  const url = sandboxUrl()
+  if (url !== undefined && !/^https?:\/\//i.test(url))
+    throw new CommanderError(2, 'svc.sandbox', `SVC_SANDBOX is no http(s) URL: '${url}'`)
 }
 
 export function nodeOf(network: NetworkFacts, named: string | undefined) {

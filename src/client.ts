@@ -11,15 +11,6 @@ import { type ClientOptions, settingsOf } from './app/client/client-options.js'
 import { PayingClient } from './app/client/paying-client.js'
 
 export { memorySpendLedger } from './adapters/memory/spend-ledger.js'
-export {
-  type BazaarAnswer,
-  type BazaarOptions,
-  findInBazaar,
-  listBazaar,
-  listWholeBazaar,
-  type WholeBazaarAnswer,
-  type WholeBazaarOptions,
-} from './app/client/bazaar.js'
 export type { CallOptions, RequestOptions } from './app/client/build-request.js'
 export type { TopUpOptions } from './app/client/buy-balance.js'
 export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-many.js'
@@ -44,6 +35,16 @@ export type { RetryOptions } from './app/client/send-with-retries.js'
 export type { StreamEvent, StreamOptions, StreamResult } from './app/client/stream.js'
 export type { Balance } from './app/client/wallet-funds.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
+export {
+  type BazaarAnswer,
+  type BazaarOptions,
+  findInBazaar,
+  listBazaar,
+  listWholeBazaar,
+  type WholeBazaarAnswer,
+  type WholeBazaarOptions,
+} from './bazaar/list-bazaar.js'
+export type { BazaarResource } from './bazaar/read-index-page.js'
 export type { BalanceTerms } from './domain/balance-terms.js'
 export { SvcError } from './domain/errors.js'
 export type {
@@ -66,7 +67,6 @@ export {
   USDC_ASSET_ID,
 } from './domain/network.js'
 export { priceOf } from './domain/quote-fields.js'
-export type { BazaarResource } from './domain/read-bazaar-index.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registered-agent.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { Registry } from './ports/agent-registry.js'

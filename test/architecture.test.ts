@@ -15,8 +15,8 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 30_566, // 23,000
-  'files of the core': 250, // 270
+  'lines of the core': 29_604, // 23,000
+  'files of the core': 246, // 270
   'lines of src and cli': 51_232, // 40,000
   'lines of agents, templates and create': 2_204,
   'files of src/ports': 18, // 18
@@ -75,6 +75,7 @@ interface Import {
 const LAYERS = [
   ...['src/domain/', 'src/ports/', 'src/adapters/', 'src/app/'],
   // The rooms beside the core.
+  ...['src/gate/', 'src/bazaar/'],
   ...['src/registry/', 'src/facilitator/', 'src/audit/', 'src/sandbox/', 'src/testing/'],
   ...['src/wallet/', 'src/checks/', 'src/localnet/', 'src/trigger/', 'src/mcp-bridge/'],
   ...['src/', 'cli/', 'agents/'],
@@ -198,7 +199,7 @@ describe('source', () => {
       .filter(({ text }) => assigned.test(withoutComments(text)))
       .map(({ path }) => path)
     // Scripts for browsers, and what stands in for Node there.
-    const inBrowsers = /^src\/(adapters\/(http\/html-document|platform\/browser)\.ts|audit\/page\/)/
+    const inBrowsers = /^src\/(adapters\/(http\/html-template|platform\/browser)\.ts|audit\/page\/)/
     expect(found.filter(path => !inBrowsers.test(path))).toEqual([])
   })
 

@@ -1,6 +1,6 @@
 /** `svc bazaar`: the offers of other sellers. Their texts are from strangers: the command shows them, and never acts on them. */
 import type { BazaarAnswer, BazaarResource, WholeBazaarAnswer } from '../../src/client.js'
-import { mentions, networkOf, priceOf, primitiveText, SvcError } from '../../src/domain/index.js'
+import { networkOf, priceOf, primitiveText, SvcError } from '../../src/domain/index.js'
 import { urlArgument, wholeArgument } from '../arguments.js'
 import { command } from '../command.js'
 import { EXIT } from '../exit.js'
@@ -35,7 +35,10 @@ index could not be read to its end.
 Example:
   $ svc bazaar --all --search weather`,
 }).does(async ({ search, limit, all, facilitator, json: asJson }) => {
-  const { listBazaar, listWholeBazaar } = await import('../../src/client.js')
+  const [{ listBazaar, listWholeBazaar }, { mentions }] = await Promise.all([
+    import('../../src/client.js'),
+    import('../../src/checks/index.js'),
+  ])
   const options = { limit, facilitatorUrl: facilitator ?? ownFacilitator() }
   const reading = all ? listWholeBazaar(options) : listBazaar(options)
   const answer = await whileWaiting<WholeBazaarAnswer | BazaarAnswer>('reading the index', reading)

@@ -36,7 +36,7 @@ export const SCOPES = {
     mutate: [
       'src/app/client/read-quote.ts',
       'src/app/client/subscription-keys.ts',
-      'src/app/client/sold-window.ts',
+      'src/app/client/bought-subscription.ts',
     ],
     tests: ['test/client/{quote,subscription-keys,price.attacks,windows.attacks,client,estimate}.test.ts'],
   },

@@ -3,6 +3,8 @@
  * `svc tx` ask them, and the reference agent sells the answers.
  */
 
+// What an index says
+export { mentions } from '../bazaar/read-index-page.js'
 // What a check found, and what to do about it
 export { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
 // Can an agent be found: from outside, as an index looks at it

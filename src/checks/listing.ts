@@ -1,10 +1,11 @@
 /** Examines an agent from outside, as an index does before it lists the agent. Nothing is paid. */
-import { listWholeBazaar } from '../app/client/bazaar.js'
+
 import { urlOf } from '../app/client/build-request.js'
 import { manifestUrl } from '../app/client/fetch-manifest.js'
+import { listWholeBazaar } from '../bazaar/list-bazaar.js'
+import type { BazaarResource } from '../bazaar/read-index-page.js'
 import { isLoopback } from '../domain/caller-ip-network.js'
 import type { NetworkFacts } from '../domain/network.js'
-import type { BazaarResource } from '../domain/read-bazaar-index.js'
 import { isRecord } from '../domain/x402.js'
 import { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
 import { reachProblems } from './quote.js'

@@ -1,7 +1,7 @@
 /** An agent: who is paid, on which network, for which endpoints. */
 import { type BalanceTerms, balanceEndpoint, soldBalance, takesBalance } from './balance-terms.js'
 import { type EndpointDef, endpoint } from './endpoint.js'
-import { formerNames } from './endpoint-limits.js'
+import { formerNames } from './endpoint-lifecycle.js'
 import { SvcError, shown } from './errors.js'
 import type { Network, NetworkName } from './network.js'
 import { networkFacts } from './network-definition.js'

@@ -1,14 +1,7 @@
 /** The definition of one paid route, checked when its module loads. */
 import { type BodyType, MEDIA_TYPE } from './body-type.js'
-import {
-  checkLifecycle,
-  type EndpointLimits,
-  formerNames,
-  LIFECYCLE,
-  LIMITS,
-  type Lifecycle,
-  limitsOf,
-} from './endpoint-limits.js'
+import { checkLifecycle, formerNames, LIFECYCLE, type Lifecycle } from './endpoint-lifecycle.js'
+import { type EndpointLimits, LIMITS, limitsOf } from './endpoint-limits.js'
 import { type AnswerOf, type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
 import type { Handler, PriceFunction, ReadBody } from './handler.js'

@@ -35,6 +35,5 @@ export { METHODS } from './path-pattern.js'
 export { windowShown } from './period.js'
 // Offers of strangers
 export { priceOf, quotedNetworks } from './quote-fields.js'
-export { mentions } from './read-bazaar-index.js'
 export { primitiveText, shellWord } from './strangers-text.js'
 export { isRecord } from './x402.js'

@@ -1,5 +1,5 @@
 /** What a message of A2A or MCP carries of a call whose endpoint has parameters in its path: `{ params, input }`. */
-import { bodyInMessage, isTooLarge, messageSchema } from './body-type.js'
+import type { BodyType } from './body-type.js'
 import type { EndpointDef } from './endpoint.js'
 import type { JSONSchema } from './endpoint-schemas.js'
 import { embeddedAt } from './json-schema.js'
@@ -63,4 +63,32 @@ function targetIn(
   const path = isRecord(params) ? pathWith(def.path!, params) : undefined
   const found = path === undefined ? undefined : match(def.method, path)
   return found?.def.name === def.name ? { target: found.target, input } : undefined
+}
+
+/** What a message of A2A or MCP carries instead of the body; `undefined` for JSON, whose input is the message's own. */
+function messageSchema(type: BodyType | undefined): JSONSchema | undefined {
+  if (type === 'text') return { type: 'object', required: ['text'], properties: { text: { type: 'string' } } }
+  if (type === 'bytes') {
+    const base64 = { type: 'string', contentEncoding: 'base64' } as const
+    return { type: 'object', required: ['base64'], properties: { base64 } }
+  }
+  return undefined
+}
+
+function bodyInMessage(type: BodyType | undefined, input: unknown): unknown {
+  if (type === undefined || type === 'json') return input
+  const { text, base64 } = (input ?? {}) as { text?: unknown; base64?: unknown }
+  if (type === 'text') return typeof text === 'string' ? text : undefined
+  return typeof base64 === 'string' ? new Uint8Array(Buffer.from(base64, 'base64')) : undefined
+}
+
+/** Whether the input, written as the endpoint would read it, is larger than the endpoint's own limit. */
+function isTooLarge(
+  { maxBodyBytes, bodyType }: { readonly maxBodyBytes?: number; readonly bodyType?: BodyType },
+  input: unknown,
+  bodyBytesMax: number,
+): boolean {
+  const bytesMax = maxBodyBytes ?? bodyBytesMax
+  if (input instanceof Uint8Array) return input.length > bytesMax
+  return Buffer.byteLength(bodyType === 'text' ? String(input) : (JSON.stringify(input) ?? '')) > bytesMax
 }

@@ -1,14 +1,17 @@
 /**
- * An x402 facilitator over the sandbox's ledger: `/supported`, `/verify`, `/settle`, and the Bazaar's list of resources.
- * It sponsors fees, and answers wrongly where a fault is set. It answers as the official facilitator does, not as our own: to a payment
- * that has landed it says no and names no transaction, and it verifies one that waits for its round. Sellers must be tested on that.
+ * An x402 facilitator over the sandbox's ledger: `/supported`, `/verify`, `/settle`, and the Bazaar's list of resources. It
+ * sponsors fees, and answers wrongly where a fault is set. It answers as the official facilitator does, not as our own: to a
+ * payment that has landed it says no and names no transaction, and it verifies one that waits for its round. Sellers must be
+ * tested on that.
  */
+
+import type { SignedTransaction } from 'algosdk'
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import { networkIdsOf } from '../domain/network.js'
 import { encodeHeader } from '../domain/x402.js'
 import type { BazaarIndex } from '../facilitator/bazaar-index.js'
-import type { Refused } from '../facilitator/group-checks.js'
+import { checkGroup, Refusal, type Refused, refusalOf, sponsoredGroup } from '../facilitator/group-checks.js'
 import {
   codeOf,
   invalid,
@@ -17,9 +20,9 @@ import {
   supportedAnswer,
 } from '../facilitator/protocol-answers.js'
 import { type Clock, sleep } from '../ports/clock.js'
+import { MIN_FEE_MICRO_ALGOS } from './evaluate-group.js'
 import { cut, type Fault, type FaultSource, type Stage, transportFault } from './faults.js'
 import type { Ledger } from './ledger.js'
-import { type Accepted, checkTransactions } from './transaction-checks.js'
 import { BadRequest, get, json, jsonBody, post, type Reply, type Route } from './web-server.js'
 
 export interface FacilitatorOptions {
@@ -164,4 +167,33 @@ function failed(message: string): Refused {
 function yesValue(fault: Fault | undefined): unknown {
   if (fault?.behaviour === 'string-true') return 'true'
   return fault?.behaviour === 'one' ? 1 : true
+}
+
+interface Accepted {
+  readonly ok: true
+  readonly payer: string
+  readonly txId: string
+  readonly group: readonly SignedTransaction[]
+}
+
+/** Never throws: malformed input is refused as `payload`. */
+export function checkTransactions(
+  payload: unknown,
+  requirements: unknown,
+  ledger: Ledger,
+  sponsor: SigningKey,
+): Accepted | Refused {
+  try {
+    const checked = checkGroup(payload, requirements, {
+      network: ledger.network,
+      sponsor: sponsor.address,
+      sponsorFeeMax: group => MIN_FEE_MICRO_ALGOS * BigInt(group.length),
+    })
+    const group = sponsoredGroup(checked, sponsor.sign)
+    const refusal = ledger.simulate(group)
+    if (refusal) throw new Refusal('simulation_failed', refusal.message)
+    return { ok: true, payer: checked.payer, txId: checked.txId, group }
+  } catch (error) {
+    return refusalOf(error)
+  }
 }

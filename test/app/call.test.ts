@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { spanIdOf } from '../../src/app/charge/call-record.js'
 import { Cancellation, contextOf } from '../../src/app/charge/make-handler-context.js'
-import { claimedPayer, meetsTerms, paysUs } from '../../src/app/charge/owners.js'
+import { claimedPayer, meetsTerms, paysUs } from '../../src/app/charge/record-names.js'
 import { MAINNET } from '../../src/domain/network.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'

@@ -1,7 +1,7 @@
 /** Reading a facilitator's index: every shape that is known, and nothing that makes the reader throw. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readIndexPage } from '../../src/domain/read-bazaar-index.js'
+import { readIndexPage } from '../../src/bazaar/read-index-page.js'
 import { ALGORAND_TESTNET, defineEndpoint, findInBazaar, listBazaar, priceOf } from '../../src/index.js'
 import { open, pay } from '../support/seller.js'
 

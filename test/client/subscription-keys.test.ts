@@ -1,6 +1,5 @@
 /** Subscription keys as the client keeps them: for whom, until when, and what counts as one. */
 import { describe, expect, it } from 'vitest'
-import type { HttpReply } from '../../src/app/client/http-reply.js'
 import {
   fewerThanSold,
   leftOf,
@@ -10,7 +9,8 @@ import {
   soldIn,
   type WindowTerms,
   windowSold,
-} from '../../src/app/client/sold-window.js'
+} from '../../src/app/client/bought-subscription.js'
+import type { HttpReply } from '../../src/app/client/http-reply.js'
 import { subscriptionKeys, withKey } from '../../src/app/client/subscription-keys.js'
 import { systemRandom } from '../../src/ports/random.js'
 

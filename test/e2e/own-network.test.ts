@@ -10,7 +10,7 @@ import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signe
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { claimName, endpointOwner, ownerOf } from '../../src/app/charge/owners.js'
+import { claimName, endpointOwner, ownerOf } from '../../src/app/charge/record-names.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import {

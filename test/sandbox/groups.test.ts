@@ -1,6 +1,6 @@
 /** The sandbox's facilitator on groups of wallets: its verdict beside the official one's, over a real node, for each vector. */
 import { describe, expect, it } from 'vitest'
-import { checkTransactions } from '../../src/sandbox/transaction-checks.js'
+import { checkTransactions } from '../../src/sandbox/facilitator-routes.js'
 import { vectorKey, vectorLedger } from '../support/vector-ledger.js'
 import vectors from '../vectors/groups.json' with { type: 'json' }
 

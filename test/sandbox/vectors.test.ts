@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { isCanonical } from '../../src/adapters/algorand/encoded-transactions.js'
 import { bytesToSign, signedBytes } from '../../src/adapters/algorand/transaction-bytes.js'
 import { DIFFERENCES } from '../../src/facilitator/group-checks.js'
+import { checkTransactions } from '../../src/sandbox/facilitator-routes.js'
 import type { Ledger } from '../../src/sandbox/ledger.js'
-import { checkTransactions } from '../../src/sandbox/transaction-checks.js'
 import { vectorKey, vectorLedger } from '../support/vector-ledger.js'
 import keys from '../vectors/keys.json' with { type: 'json' }
 import payments from '../vectors/payments.json' with { type: 'json' }

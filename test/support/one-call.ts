@@ -11,8 +11,8 @@ import {
   type Rules,
   type Upkeep,
 } from '../../src/app/charge/charge-deps.js'
-import { endpointOwner, keyOfCall, ownerOf } from '../../src/app/charge/owners.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
+import { endpointOwner, keyOfCall, ownerOf } from '../../src/app/charge/record-names.js'
 import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
 import { examplesOf } from '../../src/domain/example-input.js'
 import { TESTNET } from '../../src/domain/network.js'

@@ -7,7 +7,7 @@
 /** @typedef {{ name: string, says: string, meets?: string, edits: readonly Edit[] }} Bug */
 
 const CLOSE = 'src/app/charge/close-call.ts'
-const OWNERS = 'src/app/charge/owners.ts'
+const OWNERS = 'src/app/charge/record-names.ts'
 const RECOVER = 'src/app/charge/effects/recover.ts'
 const LIST = 'src/adapters/facilitator/failover.ts'
 
@@ -611,7 +611,7 @@ export const MADE_UP = [
     says: 'A call of a window counts though it failed.',
     edits: [
       {
-        file: 'src/app/charge/windows.ts',
+        file: 'src/app/charge/subscription-windows.ts',
         find: '(await deps.subscriptions.giveBack!(id, token))',
         replace: '((await deps.subscriptions.use!(id, token)) as undefined)',
       },
@@ -730,7 +730,7 @@ export const ON_BALANCES = [
     meets: 'balances × time',
     edits: [
       {
-        file: 'src/app/charge/windows.ts',
+        file: 'src/app/charge/subscription-windows.ts',
         find: 'slot: balanceSlot(id), units, expiresAtMs })',
         replace: 'slot: balanceSlot(id), units, expiresAtMs: expiresAtMs + 3_600_000 })',
       },
@@ -789,13 +789,13 @@ export const ON_BALANCES = [
     meets: 'gates × failures',
     edits: [
       {
-        file: 'src/app/server/gate.ts',
+        file: 'src/gate/gate.ts',
         find: '  refuseUnsold(head, redirects)\n  if (body instanceof Readable)',
         replace:
           '  refuseUnsold(head, redirects)\n  head = { ...head, status: 200 }\n  if (body instanceof Readable)',
       },
       {
-        file: 'src/app/server/gate.ts',
+        file: 'src/gate/gate.ts',
         find: 'toUSVString(body), ...head })',
         replace: 'toUSVString(body), ...head, status: 200 })',
       },
@@ -807,7 +807,7 @@ export const ON_BALANCES = [
     meets: 'gates × failures',
     edits: [
       {
-        file: 'src/app/server/gate.ts',
+        file: 'src/gate/gate.ts',
         find: "        ctx.app.emit('error', cause, ctx)\n        throw cause",
         replace: "        ctx.app.emit('error', cause, ctx)\n        ctx.status = 200\n        ctx.body = ''",
       },

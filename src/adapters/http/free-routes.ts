@@ -1,6 +1,6 @@
 /** The routes that an agent answers without payment, at the root and under its base path. */
 import type { EndedCall, Runs } from '../../ports/call-observer.js'
-import { htmlReply, prefersHtml } from './html-document.js'
+import { htmlReply, prefersHtml } from './html-template.js'
 import { privateRoute } from './private-routes.js'
 import { rootOf } from './read-request.js'
 import { jsonReply, jsonTextReply, type Reply } from './reply.js'

@@ -1,10 +1,10 @@
 /** The routes of one paid endpoint: each reads the request, walks the charge machine, and returns the reply. */
 import type { EndpointDef } from '../../domain/endpoint.js'
-import type { Lifecycle } from '../../domain/endpoint-limits.js'
+import type { Lifecycle } from '../../domain/endpoint-lifecycle.js'
 import { methodsOf, type Target } from '../../domain/path-pattern.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
-import { htmlReply, prefersHtml } from './html-document.js'
-import { quotePage } from './html-pages.js'
+import { htmlReply, prefersHtml } from './html-template.js'
+import { quotePage } from './landing-and-quote-pages.js'
 import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
 import { presentsPayment, type RequestOptions, readBody, readRequest, searchOf } from './read-request.js'
 import { httpErrorOf, methodNotAllowed, type Reply } from './reply.js'

@@ -4,7 +4,7 @@ import type { ChargeRequest } from '../../ports/charge.js'
 import type { UnitsTaken } from '../../ports/charge-store.js'
 import type { Call, CallsBalance } from './call-record.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
-import { balanceId } from './owners.js'
+import { balanceId } from './record-names.js'
 
 /**
  * The balance whose key came with a request; `undefined` where none did. Where the endpoint takes none, it may have taken one before a

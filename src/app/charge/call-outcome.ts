@@ -10,7 +10,7 @@ import type { EndedCall } from '../../ports/call-observer.js'
 import type { BalanceTold, Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
 import { type Call, type ReplayedAnswer, spanIdOf } from './call-record.js'
 import type { ChargeDeps } from './charge-deps.js'
-import { balanceId, windowId } from './owners.js'
+import { balanceId, windowId } from './record-names.js'
 
 export function outcomeOf(
   deps: ChargeDeps,

@@ -8,7 +8,7 @@ import { countNow } from './effects/count.js'
 import { settleCredit } from './effects/credit.js'
 import { recordMove } from './effects/record.js'
 import { discardStream, isFreeStream, sendStream, wholeStream } from './send-stream.js'
-import { countWindowCall, dropWindow, giveBackWindowCall, storeWindow } from './windows.js'
+import { countWindowCall, dropWindow, giveBackWindowCall, storeWindow } from './subscription-windows.js'
 
 /**
  * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion

@@ -12,6 +12,7 @@ import {
   readRequirements,
 } from '../../domain/x402.js'
 import { randomId } from '../../ports/random.js'
+import { isKey } from './bought-subscription.js'
 import { type CallOptions, type HttpRequest, requestOf } from './build-request.js'
 import { noSigner, notABalance } from './client-errors.js'
 import type { Settings } from './client-options.js'
@@ -21,7 +22,6 @@ import { type PaymentSlot, purchase, type ReadyPayment } from './purchase.js'
 import { challengeOf, isQuote, payableEntry } from './read-quote.js'
 import { type Outcome, type TopUpResult, toldOf, type Warning } from './result-types.js'
 import { askBriefly, deliver, pause, succeeded } from './send-with-retries.js'
-import { isKey } from './sold-window.js'
 
 /** Longer than a purchase takes. After it another process may finish a slow one, with the same payment. */
 const LEASE_MS = 60_000

@@ -6,9 +6,9 @@ import type { NetworkFacts } from '../../domain/network.js'
 import { isRecord, listIn, type PaymentRequired } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
+import { endpointOf, isKey } from './bought-subscription.js'
 import { agentAt, type BalanceOffer, balanceOffer } from './read-quote.js'
 import type { AgentBalance } from './result-types.js'
-import { endpointOf, isKey } from './sold-window.js'
 
 export interface HeldBalance {
   readonly key: string

@@ -8,6 +8,7 @@ import { encodeHeader, PAYMENT_SIGNATURE_HEADER, type PaymentRequired } from '..
 import { unlessAborted } from '../../ports/clock.js'
 import type { PaymentSigner, SignedPayment } from '../../ports/payment-signer.js'
 import { randomId } from '../../ports/random.js'
+import { fewerThanSold, momentOf, type Sale, windowSold } from './bought-subscription.js'
 import type { HttpRequest } from './build-request.js'
 import {
   type Charged,
@@ -31,7 +32,6 @@ import {
 } from './read-quote.js'
 import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
 import type { ask, Delivery, SentPayment, UnpaidReply } from './send-with-retries.js'
-import { fewerThanSold, momentOf, type Sale, windowSold } from './sold-window.js'
 import type { Reservation } from './spending-limits.js'
 
 export interface PurchaseDeps extends Settings {

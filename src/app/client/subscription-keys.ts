@@ -9,12 +9,6 @@ import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import type { Clock } from '../../ports/clock.js'
 import { type Random, randomId } from '../../ports/random.js'
-import type { HttpRequest } from './build-request.js'
-import { isReplay } from './charge-evidence.js'
-import { isSuccess } from './http-reply.js'
-import { challengeOf, isQuote, resourceIn } from './read-quote.js'
-import type { ActiveSubscription } from './result-types.js'
-import type { UnpaidReply } from './send-with-retries.js'
 import {
   endpointOf,
   fewerThanSold,
@@ -26,7 +20,13 @@ import {
   SUBSCRIPTION_HEADER,
   soldAs,
   type WindowTerms,
-} from './sold-window.js'
+} from './bought-subscription.js'
+import type { HttpRequest } from './build-request.js'
+import { isReplay } from './charge-evidence.js'
+import { isSuccess } from './http-reply.js'
+import { challengeOf, isQuote, resourceIn } from './read-quote.js'
+import type { ActiveSubscription } from './result-types.js'
+import type { UnpaidReply } from './send-with-retries.js'
 
 export type SubscriptionKeys = ReturnType<typeof subscriptionKeys>
 

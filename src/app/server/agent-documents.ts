@@ -3,7 +3,7 @@
  * each base URL.
  */
 import { LRUCache } from 'lru-cache'
-import { landingPage } from '../../adapters/http/html-pages.js'
+import { landingPage } from '../../adapters/http/landing-and-quote-pages.js'
 import type { AgentDef } from '../../domain/agent.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { type Manifest, manifest, manifestX402, priceShown } from '../../domain/manifest.js'

@@ -6,8 +6,8 @@
 import { LRUCache } from 'lru-cache'
 import type { QuotedSponsors } from '../../adapters/facilitator/failover.js'
 import type { ChargeDeps, Owner } from '../charge/charge-deps.js'
-import { QUOTED_SPONSOR, quotedSponsorId } from '../charge/owners.js'
-import { putWindow, windowsNow } from '../charge/windows.js'
+import { QUOTED_SPONSOR, quotedSponsorId } from '../charge/record-names.js'
+import { putWindow, windowsNow } from '../charge/subscription-windows.js'
 
 type QuotedSponsorsOptions = Pick<ChargeDeps, 'subscriptions' | 'clock'> & {
   /** Whose quotes these are: nobody else's record in a store that is shared by mistake counts. */

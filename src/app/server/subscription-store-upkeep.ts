@@ -5,7 +5,7 @@ import { type ChargeStore, UNITS_MOVES } from '../../ports/charge-store.js'
 import { type Clock, every, withTimeout } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { COUNTING_MOVES, SELLING_MOVES, type SubscriptionStore } from '../../ports/subscriptions.js'
-import { windowsNow } from '../charge/windows.js'
+import { windowsNow } from '../charge/subscription-windows.js'
 
 /** How long a seller's own store may take to answer. */
 const STORE_TIMEOUT_MS = 5_000

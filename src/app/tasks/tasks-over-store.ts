@@ -9,7 +9,7 @@ import { NO_ADDRESS } from '../../ports/charge.js'
 import type { PaidBy, QuotedCall, TaskStore, Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { countTask, uncountTask } from '../charge/effects/admit.js'
-import { sha256, taskName } from '../charge/owners.js'
+import { sha256, taskName } from '../charge/record-names.js'
 import { paymentLifeMs, sealBytes, unsealBytes } from '../charge/stored-answers.js'
 import type { Settings } from '../server/settings-from-options.js'
 

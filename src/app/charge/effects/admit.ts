@@ -3,7 +3,7 @@ import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Counted } from '../../../ports/counters.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
-import { balanceSlot, claimedPayer, windowId } from '../owners.js'
+import { balanceSlot, claimedPayer, windowId } from '../record-names.js'
 import { preferWindow } from './entitle.js'
 
 /** Checks draining first: a process that stops counts no calls. */

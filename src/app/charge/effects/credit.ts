@@ -5,7 +5,7 @@ import { sleep } from '../../../ports/clock.js'
 import type { Counted } from '../../../ports/counters.js'
 import { type Call, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { creditorName } from '../owners.js'
+import { creditorName } from '../record-names.js'
 
 /** How often to look for credit that another process gave back. */
 const ASK_EVERY_MS = 250

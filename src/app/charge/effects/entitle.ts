@@ -2,8 +2,8 @@ import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { SubscriptionRecord } from '../../../ports/subscriptions.js'
 import { type Call, presentedPayment, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { windowId } from '../owners.js'
-import { takeWindowCall, windowsNow } from '../windows.js'
+import { windowId } from '../record-names.js'
+import { takeWindowCall, windowsNow } from '../subscription-windows.js'
 
 /**
  * A key opens the endpoint that sold it until its window ends, by time or by its last call. Any other key counts as absent.

@@ -7,7 +7,7 @@ import { knownCost, noteTaken } from '../balances.js'
 import { type Call, type Owned, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { proveCaller } from '../check-payer-proof.js'
-import { keyOfCall, ownedBy } from '../owners.js'
+import { keyOfCall, ownedBy } from '../record-names.js'
 import { unseal } from '../stored-answers.js'
 import { underEndedWindow } from './entitle.js'
 

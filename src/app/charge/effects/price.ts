@@ -6,9 +6,9 @@ import { withTimeout } from '../../../ports/clock.js'
 import type { GroupProblem } from '../../../ports/payment-reader.js'
 import type { Call } from '../call-record.js'
 import type { ChargeDeps, EndpointEntry } from '../charge-deps.js'
-import { meetsTerms } from '../owners.js'
 import { UNPAID } from '../payment-challenge.js'
-import { USED_UP } from '../windows.js'
+import { meetsTerms } from '../record-names.js'
+import { USED_UP } from '../subscription-windows.js'
 import { landedBefore, paysAnotherPrice } from './verify.js'
 
 /** Computes the terms and compares the payment with them, before the facilitator is asked. */

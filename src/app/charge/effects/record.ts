@@ -3,7 +3,7 @@ import type { RecordMove } from '../../../ports/charge-store.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { paymentLifeMs, retentionMs, seal } from '../stored-answers.js'
-import { newWindow, storeWindow } from '../windows.js'
+import { newWindow, storeWindow } from '../subscription-windows.js'
 
 /**
  * The last state that can end without a charge. From here on, the answer and the window that is being sold are kept

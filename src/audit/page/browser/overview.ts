@@ -2,6 +2,7 @@
 import type { Hello, Outstanding, RunView, Totals } from '../page-events.js'
 import { wordsOf } from '../step-words.js'
 import { needsOf } from './attention.js'
+import { type Bar, bars, plot, redrawn } from './charts.js'
 import { button, byId, element, say } from './dom-elements.js'
 import { count, dateAndMinute, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
 import type { Runs } from './runs.js'
@@ -20,7 +21,6 @@ import {
   summed,
   sumsOf,
 } from './statistics.js'
-import { plot } from './time-plot.js'
 
 const LOOKS: Readonly<Record<Result, { readonly label: string; readonly color: string }>> = {
   charged: { label: 'charged', color: 'yes' },
@@ -187,40 +187,6 @@ function money(of: ReadonlyMap<string, bigint>, labelOf = (name: string) => name
     text: usd(value),
     label: labelOf(name),
   }))
-}
-
-interface Bar {
-  readonly name: string
-  readonly value: number
-  readonly text: string
-  readonly label: string
-  readonly color?: string
-}
-
-/** The largest few of a list, each with a bar of its share, and the rest as one. */
-function bars(id: string, all: readonly Bar[], most: number, onChoose?: (name: string) => void): void {
-  const sorted = [...all].sort((a, b) => b.value - a.value)
-  const largest = sorted[0]?.value || 1
-  const rows = sorted.slice(0, most).map(({ name, value, text, label, color = 'accent' }) => {
-    const bar = element(`i.fill.${color}`)
-    bar.style.width = `${Math.max(1, (100 * value) / largest)}%`
-    const shown = element(onChoose ? 'button.name.plain' : 'span.name.fixed', label)
-    shown.title = name
-    if (onChoose) shown.addEventListener('click', () => onChoose(name))
-    return element('li', shown, element('b', text), element('span.track', bar))
-  })
-  const others = sorted.length - rows.length
-  const more = others > 0 ? [element('li.note', `and ${others} more`)] : []
-  const none = rows.length === 0 ? [element('li.note', 'No income in these calls.')] : []
-  redrawn(id, [...rows, ...more, ...none])
-}
-
-/** A row that is drawn anew would lose the focus of the keyboard. */
-function redrawn(id: string, rows: readonly HTMLElement[]): void {
-  const place = byId(id)
-  const focused = [...place.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
-  place.replaceChildren(...rows)
-  place.querySelectorAll('button')[focused]?.focus()
 }
 
 function plain(text: string, onClick: () => void): HTMLElement {

@@ -4,19 +4,19 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
-import { type ClientAddress, FetchRequest, targetOf } from '../../adapters/http/fetch-request.js'
-import { HeldResponse } from '../../adapters/http/held-response.js'
-import { NodeRequest } from '../../adapters/http/koa-request.js'
-import { HttpError } from '../../adapters/http/reply.js'
-import type { HostRequest, Route } from '../../adapters/http/route.js'
-import { pathOf, type RouteTable } from '../../adapters/http/route-table.js'
-import { refuseDuplicates } from '../../domain/agent.js'
-import type { EndpointDef } from '../../domain/endpoint.js'
-import { SvcError } from '../../domain/errors.js'
-import type { Handler, HandlerContext } from '../../domain/handler.js'
-import { METHODS, type Method, routeName } from '../../domain/path-pattern.js'
-import { BALANCE_KEY_HEADER } from '../../domain/x402.js'
-import type { HandlerParts } from './create-handler.js'
+import { type ClientAddress, FetchRequest, targetOf } from '../adapters/http/fetch-request.js'
+import { NodeRequest } from '../adapters/http/koa-request.js'
+import { HttpError } from '../adapters/http/reply.js'
+import type { HostRequest, Route } from '../adapters/http/route.js'
+import { pathOf, type RouteTable } from '../adapters/http/route-table.js'
+import type { HandlerParts } from '../app/server/create-handler.js'
+import type { Settings } from '../app/server/settings-from-options.js'
+import { refuseDuplicates } from '../domain/agent.js'
+import type { EndpointDef } from '../domain/endpoint.js'
+import { SvcError } from '../domain/errors.js'
+import type { Handler, HandlerContext } from '../domain/handler.js'
+import { METHODS, type Method, routeName } from '../domain/path-pattern.js'
+import { BALANCE_KEY_HEADER } from '../domain/x402.js'
 import {
   type ExpressRequest,
   type Gate,
@@ -29,7 +29,7 @@ import {
   refuseUnsold,
   whole,
 } from './gate.js'
-import type { Settings } from './settings-from-options.js'
+import { HeldResponse } from './held-response.js'
 
 type Named = (
   terms: Omit<GateTerms, 'name'> & { readonly name: string; readonly handler: Handler },

@@ -1,11 +1,11 @@
 /**
- * Reads a facilitator's index of paid resources. Facilitators differ in nearly every field. The reader keeps every
- * field that it understands, and skips an entry without an address, without terms, or nested too deep to be written again.
- * All text is from strangers.
+ * Reads a facilitator's index of paid resources. Facilitators differ in nearly every field. The reader keeps every field that it
+ * understands, and skips an entry without an address, without terms, or nested too deep to be written again. All text is from
+ * strangers.
  */
-import { JSON_DEPTH_MAX, nestsDeeperThan } from './json.js'
-import { fitsUrl, isText, primitiveText } from './strangers-text.js'
-import { isRecord, memberAt } from './x402.js'
+import { JSON_DEPTH_MAX, nestsDeeperThan } from '../domain/json.js'
+import { fitsUrl, isText, primitiveText } from '../domain/strangers-text.js'
+import { isRecord, memberAt } from '../domain/x402.js'
 
 /** A paid resource, as a facilitator lists it. All text is from strangers. */
 export interface BazaarResource {

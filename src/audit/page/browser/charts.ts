@@ -1,15 +1,17 @@
-/** A plot over time: a column of stacked bars for each span. The browser lays it out, so it follows every width and every theme. */
+/**
+ * Plots over time and lists with a bar in each row. The browser lays them out, so they follow every width and every theme.
+ */
 import { byId, element } from './dom-elements.js'
 import { moment } from './number-format.js'
 import { type Spans, spansOf } from './statistics.js'
 
-export interface Series {
+interface Series {
   readonly label: string
   readonly color: string
   readonly values: readonly number[]
 }
 
-export interface PlotOptions {
+interface PlotOptions {
   readonly print: (value: number) => string
   /** The height of a plot without bars. */
   readonly emptyMax: number
@@ -57,6 +59,40 @@ export function plot(id: string, spans: Spans, series: readonly Series[], option
     element('div.columns', ...columns),
     ...time(timeMarks(fromMs, untilMs)),
   )
+}
+
+export interface Bar {
+  readonly name: string
+  readonly value: number
+  readonly text: string
+  readonly label: string
+  readonly color?: string
+}
+
+/** The largest few of a list, each with a bar of its share, and the rest as one. */
+export function bars(id: string, all: readonly Bar[], most: number, onChoose?: (name: string) => void): void {
+  const sorted = [...all].sort((a, b) => b.value - a.value)
+  const largest = sorted[0]?.value || 1
+  const rows = sorted.slice(0, most).map(({ name, value, text, label, color = 'accent' }) => {
+    const bar = element(`i.fill.${color}`)
+    bar.style.width = `${Math.max(1, (100 * value) / largest)}%`
+    const shown = element(onChoose ? 'button.name.plain' : 'span.name.fixed', label)
+    shown.title = name
+    if (onChoose) shown.addEventListener('click', () => onChoose(name))
+    return element('li', shown, element('b', text), element('span.track', bar))
+  })
+  const others = sorted.length - rows.length
+  const more = others > 0 ? [element('li.note', `and ${others} more`)] : []
+  const none = rows.length === 0 ? [element('li.note', 'No income in these calls.')] : []
+  redrawn(id, [...rows, ...more, ...none])
+}
+
+/** A row that is drawn anew would lose the focus of the keyboard. */
+export function redrawn(id: string, rows: readonly HTMLElement[]): void {
+  const place = byId(id)
+  const focused = [...place.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
+  place.replaceChildren(...rows)
+  place.querySelectorAll('button')[focused]?.focus()
 }
 
 function valueMarks(top: number): number[] {

@@ -1,4 +1,7 @@
-/** The pages for people who open an agent in a browser. Each is one document that loads nothing, and runs what its copy buttons need. */
+/**
+ * The pages for people who open an agent in a browser. Each is one document that loads nothing, and runs what its copy buttons
+ * need.
+ */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import type { JSONSchema } from '../../domain/endpoint-schemas.js'
 import { examplesOf } from '../../domain/example-input.js'
@@ -8,9 +11,9 @@ import { isPublicNetwork, publicNetworkOf } from '../../domain/network.js'
 import { windowShown } from '../../domain/period.js'
 import { shellWord } from '../../domain/strangers-text.js'
 import { memberAt, type PaymentRequired } from '../../domain/x402.js'
-import { type Html, html, page } from './html-document.js'
+import { type Html, html, page } from './html-template.js'
 
-export interface LandingPageOptions {
+interface LandingPageOptions {
   /** For indexes: the page itself does not load it. */
   readonly image: string | undefined
   readonly hasCard: boolean

@@ -1,8 +1,11 @@
-/** The windows and balances that calls sell, and the windows that they use: their keys, the time that ends them, and the calls that some of them count. */
+/**
+ * The windows and balances that calls sell, and the windows that they use: their keys, the time that ends them, and the calls
+ * that some of them count.
+ */
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Call, SoldWindow } from './call-record.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
-import { balanceId, balanceSlot, windowId } from './owners.js'
+import { balanceId, balanceSlot, windowId } from './record-names.js'
 import { landsWithinMs } from './stored-answers.js'
 
 /**

@@ -4,17 +4,12 @@
  * complete.
  */
 import { sandboxUrl } from '#platform'
-import { DEFAULT_FACILITATOR } from '../../domain/network.js'
-import { refuseUnknown } from '../../domain/option-checks.js'
-import {
-  type BazaarResource,
-  type IndexPage,
-  mentions,
-  readIndexPage,
-} from '../../domain/read-bazaar-index.js'
-import { wakefulClock } from '../../ports/clock.js'
-import { urlOf } from './build-request.js'
-import { exchangeOver, isSuccess, recordOf } from './http-reply.js'
+import { urlOf } from '../app/client/build-request.js'
+import { exchangeOver, isSuccess, recordOf } from '../app/client/http-reply.js'
+import { DEFAULT_FACILITATOR } from '../domain/network.js'
+import { refuseUnknown } from '../domain/option-checks.js'
+import { wakefulClock } from '../ports/clock.js'
+import { type BazaarResource, type IndexPage, mentions, readIndexPage } from './read-index-page.js'
 
 /** Whose index, and how it is asked. */
 export interface WholeBazaarOptions {

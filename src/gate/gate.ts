@@ -1,19 +1,22 @@
-/** What a gate is: its terms, its middleware for each framework, and which answers it sells. No framework is imported: a gate looks at little of each. */
+/**
+ * What a gate is: its terms, its middleware for each framework, and which answers it sells. No framework is imported: a gate
+ * looks at little of each.
+ */
 import { isAscii } from 'node:buffer'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { toUSVString } from 'node:util'
-import { type HeldAnswer, HeldResponse, NotHeld, WROTE_PAST } from '../../adapters/http/held-response.js'
-import type { Koa } from '../../adapters/http/koa-request.js'
-import type { Reply } from '../../adapters/http/reply.js'
-import { bodyIn, handToKoa, takeHeaders } from '../../adapters/http/write-reply.js'
-import type { BodyType } from '../../domain/body-type.js'
-import type { EndpointOptions } from '../../domain/endpoint.js'
-import type { EndpointSchema } from '../../domain/endpoint-schemas.js'
-import { type Answer, ForwardedAnswer, type HandlerContext } from '../../domain/handler.js'
-import { NoAnswer, renderHead, renderResponse } from '../charge/render-answer.js'
-import { COLLECTED_BYTES_MAX, renderStream } from '../charge/render-stream.js'
-import type { ShutdownReport } from './drain.js'
+import type { Koa } from '../adapters/http/koa-request.js'
+import type { Reply } from '../adapters/http/reply.js'
+import { bodyIn, handToKoa, takeHeaders } from '../adapters/http/write-reply.js'
+import { NoAnswer, renderHead, renderResponse } from '../app/charge/render-answer.js'
+import { COLLECTED_BYTES_MAX, renderStream } from '../app/charge/render-stream.js'
+import type { ShutdownReport } from '../app/server/drain.js'
+import type { BodyType } from '../domain/body-type.js'
+import type { EndpointOptions } from '../domain/endpoint.js'
+import type { EndpointSchema } from '../domain/endpoint-schemas.js'
+import { type Answer, ForwardedAnswer, type HandlerContext } from '../domain/handler.js'
+import { type HeldAnswer, HeldResponse, NotHeld, WROTE_PAST } from './held-response.js'
 
 /**
  * What a route of an app costs: the options of {@link defineEndpoint} without a handler. `path` and `methods` are the route's

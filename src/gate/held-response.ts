@@ -1,9 +1,11 @@
-/** Holds what a route of Express or Fastify writes to Node's response: nothing is sent until the gate has answered. */
+/**
+ * Holds what a route of Express or Fastify writes to Node's response: nothing is sent until the gate has answered.
+ */
 import { EventEmitter } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
-import { forgetShape, http2StreamOf } from './node-body.js'
-import { isStream, type Reply } from './reply.js'
+import { forgetShape, http2StreamOf } from '../adapters/http/node-body.js'
+import { isStream, type Reply } from '../adapters/http/reply.js'
 import {
   endWith,
   framed,
@@ -14,7 +16,7 @@ import {
   sendPieces,
   setHeaders,
   takeHeaders,
-} from './write-reply.js'
+} from '../adapters/http/write-reply.js'
 
 export interface HeldAnswer {
   readonly status: number

@@ -3,7 +3,6 @@
  * agent's handle and the endpoint, and the one who proved to be there. The price, the schema, the mode and the facilitator are no
  * part of a name: a deploy between two requests of one call changes nothing.
  */
-
 import { hash } from 'node:crypto'
 import { problemOf } from '../../domain/answer-codes.js'
 import { callerIpNetwork } from '../../domain/caller-ip-network.js'
@@ -149,7 +148,7 @@ const MARK_LENGTH = 22
  * A request: method, the parameters in its path, query and body. Equal for bodies that are the same JSON value, whatever their white
  * space and order of keys. The parsers limit their depth.
  */
-export function requestHash({ request }: Pick<Call, 'request'>): string {
+function requestHash({ request }: Pick<Call, 'request'>): string {
   const { query, body } = request
   const { method, params } = request.target!
   const path = params === NO_PARAMS ? '' : `/${canonicalJson(params)} `

@@ -1,5 +1,4 @@
 /** What a seller says in addition to its quote is no part of the sale. */
-
 import { readPeriodMs } from '../../domain/period.js'
 import { isForWindow } from '../../domain/quote-fields.js'
 import type { Clock } from '../../ports/clock.js'

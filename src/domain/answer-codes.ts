@@ -1,6 +1,3 @@
-/** How the end of a call and of its payment is reported by codes. Callers, this package's client among them, act on them. */
-import { type ChargeFinal, OUTCOMES } from './machines/charge.machine.js'
-
 /**
  * What a server answers where it has no answer: each code with its status and its words, which say what happened and what to do. Answers
  * say these words where they know nothing nearer to the case. `svc explain` says them too, and `npm run docs` makes docs/codes.md of them.
@@ -102,7 +99,7 @@ url_refused 422 The URL is private, local or no web address. You were not charge
 out_of_reach 503 A node or indexer that the endpoint needs does not answer. You were not charged; try later.`),
 } as const
 
-const CALL_CODES = ANSWER_CODES['Calls of a paid endpoint']
+export const CALL_CODES = ANSWER_CODES['Calls of a paid endpoint']
 
 const BY_CODE = new Map(
   Object.values(ANSWER_CODES)
@@ -120,40 +117,4 @@ export function answerCode(code: string): AnswerCode {
 /** A refusal in the code's own words. @throws as `answerCode` */
 export function problemOf(code: string) {
   return { code, message: answerCode(code).words }
-}
-
-/** How a call ended, as far as the money is concerned. */
-export interface Ended {
-  readonly final: ChargeFinal
-  readonly receipt?: { readonly txId: string }
-  readonly problem?: { readonly fields?: Readonly<Record<string, unknown>> }
-}
-
-/** The error instead of an answer that cannot be written: 500 for a delivered one; any other end keeps its status and its code. */
-export function unwritten({ final, receipt, problem }: Ended) {
-  const { kind, status, code, charged } = OUTCOMES[final]
-  const txId = receipt?.txId || problem?.fields?.txId
-  const delivered = kind === 'answer'
-  return {
-    status: delivered ? 500 : status,
-    code: delivered ? 'answer_not_written' : code,
-    message: `The call has ended (${code}), and its answer cannot be written. ${MONEY[charged]}`,
-    fields: { outcome: code, charged, ...(txId !== undefined && { txId }) },
-  }
-}
-
-const MONEY = {
-  no: 'You were not charged.',
-  yes: 'You were charged: look txId up, and do not pay again before that.',
-  earlier: 'An earlier call was charged for it, and this one was not.',
-  balance: 'It was taken from the balance: send the same request again with the same Idempotency-Key.',
-  maybe: 'You may have been charged: look txId up, and do not pay again before that.',
-} as const satisfies Record<(typeof OUTCOMES)[ChargeFinal]['charged'], string>
-
-/** All codes about payments, keys and proofs begin like this, also codes of later versions. */
-const FAMILY = /^(?:payment|settlement|idempotency|facilitator|answer|charge|invalid_siwx)_/
-
-/** Callers would believe that `payment_spent` from a handler is about the payment. */
-export function isReservedCode(code: string): boolean {
-  return code !== OUTCOMES.failed.code && (CALL_CODES.some(row => row.code === code) || FAMILY.test(code))
 }

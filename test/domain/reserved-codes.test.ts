@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { isReservedCode } from '../../src/domain/answer-codes.js'
+import { isReservedCode } from '../../src/app/charge/handler-failure.js'
 import { OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { ROOT } from '../cli/project-folder.js'
 

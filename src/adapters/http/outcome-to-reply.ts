@@ -1,7 +1,6 @@
 /** How HTTP answers each final state of a call, by the kind of its outcome. */
 
-import { unwritten } from '../../domain/answer-codes.js'
-import { OUTCOMES } from '../../domain/machines/charge.machine.js'
+import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import {
   BALANCE_KEY_HEADER,
   encodeHeader,
@@ -74,3 +73,31 @@ function pushBalance(headers: string[], balance: BalanceTold, { final, traceId }
   if (final === 'counted' && charged !== undefined)
     headers.push('x-svc-receipt', encodeHeader({ balance: id, call: traceId, charged, left }))
 }
+
+/** How a call ended, as far as the money is concerned. */
+interface Ended {
+  readonly final: ChargeFinal
+  readonly receipt?: { readonly txId: string }
+  readonly problem?: { readonly fields?: Readonly<Record<string, unknown>> }
+}
+
+/** The error instead of an answer that cannot be written: 500 for a delivered one; any other end keeps its status and its code. */
+export function unwritten({ final, receipt, problem }: Ended) {
+  const { kind, status, code, charged } = OUTCOMES[final]
+  const txId = receipt?.txId || problem?.fields?.txId
+  const delivered = kind === 'answer'
+  return {
+    status: delivered ? 500 : status,
+    code: delivered ? 'answer_not_written' : code,
+    message: `The call has ended (${code}), and its answer cannot be written. ${MONEY[charged]}`,
+    fields: { outcome: code, charged, ...(txId !== undefined && { txId }) },
+  }
+}
+
+const MONEY = {
+  no: 'You were not charged.',
+  yes: 'You were charged: look txId up, and do not pay again before that.',
+  earlier: 'An earlier call was charged for it, and this one was not.',
+  balance: 'It was taken from the balance: send the same request again with the same Idempotency-Key.',
+  maybe: 'You may have been charged: look txId up, and do not pay again before that.',
+} as const satisfies Record<(typeof OUTCOMES)[ChargeFinal]['charged'], string>

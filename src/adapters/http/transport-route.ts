@@ -1,9 +1,8 @@
 /** The route of a transport: HTTP around a protocol that does not depend on it. */
-import { unwritten } from '../../domain/answer-codes.js'
 import type { Parsed } from '../../domain/x402.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
-import { chargeReplyHeaders } from './outcome-to-reply.js'
+import { chargeReplyHeaders, unwritten } from './outcome-to-reply.js'
 import { type RequestOptions, readBody, readRequest } from './read-request.js'
 import { HttpError, type Reply } from './reply.js'
 import type { FreeRoute } from './route.js'

@@ -4,7 +4,7 @@
  * own statement about a payment.
  */
 
-import { isReservedCode } from '../../domain/answer-codes.js'
+import { CALL_CODES } from '../../domain/answer-codes.js'
 import type { Answer } from '../../domain/handler.js'
 import { jsonIn } from '../../domain/json.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
@@ -82,4 +82,12 @@ export function resemblesFailure(returned: unknown): boolean {
   if (typeof returned !== 'object' || returned === null) return false
   const { status } = returned as { status?: unknown }
   return typeof status === 'number' && status >= 400 && ('body' in returned || 'error' in returned)
+}
+
+/** All codes about payments, keys and proofs begin like this, also codes of later versions. */
+const FAMILY = /^(?:payment|settlement|idempotency|facilitator|answer|charge|invalid_siwx)_/
+
+/** Callers would believe that `payment_spent` from a handler is about the payment. */
+export function isReservedCode(code: string): boolean {
+  return code !== OUTCOMES.failed.code && (CALL_CODES.some(row => row.code === code) || FAMILY.test(code))
 }

@@ -66,7 +66,7 @@ export {
   type PublicNetwork,
   USDC_ASSET_ID,
 } from './domain/network.js'
-export { priceOf } from './domain/quote-fields.js'
+export { priceOf } from './domain/quote-for-display.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registered-agent.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { Registry } from './ports/agent-registry.js'

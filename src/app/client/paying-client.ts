@@ -2,7 +2,7 @@
 import type { Manifest } from '../../domain/manifest.js'
 import { usdNumber, usdToBaseUnits } from '../../domain/money.js'
 import { refuseUnknown } from '../../domain/option-checks.js'
-import { priceOf } from '../../domain/quote-fields.js'
+import { priceOf } from '../../domain/quote-for-display.js'
 import { unlessAborted } from '../../ports/clock.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { balanceUrl, buyBalance, type TopUpOptions } from './buy-balance.js'

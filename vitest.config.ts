@@ -3,14 +3,15 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.js'
 
-const MANY =
-  'test/{a2a,adapters,app,audit,blackbox,client,contracts,docs,domain,e2e,facilitator,interop,machines,mcp,reference,sandbox,support}/**/*.test.ts'
+/** They replace a module, or expect what happens once in a process. */
+const APART = 'test/process/*.test.ts'
 
 /**
  * What `.ci/run` and `npm run test:all` run after the others, and `npm test` does not: chance for as long as there is time,
- * long searches, other runtimes, and what installs packages. Beside the others they would be most of a small machine's load.
+ * long searches, other runtimes, browsers, and what installs packages. Beside the others they would be most of a small machine's load.
  */
 const BEHIND = [
+  'test/**/*.browser.test.ts',
   'test/docs/{hosts,next,site}.test.ts',
   'test/e2e/{blackbox,chaos,strangers-cost}.test.ts',
   'test/model/explorer.test.ts',
@@ -39,8 +40,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'many',
-          include: [MANY],
-          exclude: BEHIND,
+          include: ['test/**/*.test.ts'],
+          exclude: [APART, ...BEHIND],
           // A worker evaluates each module once for all its files: loading the source for each took a quarter of the time.
           isolate: false,
           setupFiles: 'test/support/own-globals.ts',
@@ -52,8 +53,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'apart',
-          include: ['test/**/*.test.ts'],
-          exclude: [MANY, ...BEHIND],
+          include: [APART],
         },
       },
       {

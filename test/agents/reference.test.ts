@@ -12,11 +12,14 @@ import { referenceAgent } from '../../agents/reference/agent.js'
 import { serveReference } from '../../agents/reference/serve.js'
 import { ALGORAND_TESTNET, networkFrom, SvcClient } from '../../src/index.js'
 import { startSandbox } from '../../src/sandbox.js'
+import { bundled } from '../support/bundled.js'
 import { messageIn, post, rpc } from '../support/doors.js'
 import { LOCALNET } from '../support/localnet.js'
 
 const run = promisify(execFile)
 const env = { PATH: process.env.PATH }
+/** It starts many times. */
+const START = await bundled('dist/agents/reference/start.js')
 
 describe('the demo', () => {
   it('shows one paid call and ends', async () => {
@@ -57,7 +60,7 @@ describe('start', () => {
 
   it('with an address sells for real, under /api, and refuses what is no address', async () => {
     const address = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
-    const child = spawn(process.execPath, ['dist/agents/reference/start.js'], {
+    const child = spawn(process.execPath, [START], {
       env: {
         ...env,
         PORT: '0',
@@ -76,7 +79,7 @@ describe('start', () => {
     expect(lines).toContain('  POST /api/summarize')
     child.kill('SIGTERM')
     expect(await closed).toBe(0)
-    const bad = run(process.execPath, ['dist/agents/reference/start.js'], {
+    const bad = run(process.execPath, [START], {
       env: { ...env, SVC_PAY_TO: 'me' },
     })
     await expect(bad).rejects.toMatchObject({
@@ -88,7 +91,6 @@ describe('start', () => {
 
 describe('specification 4.6: SVC_PAY_TO is required', () => {
   const image = JSON.parse(/^CMD (.*)$/m.exec(readFileSync('Dockerfile', 'utf8'))![1]!) as string[]
-  const script = 'dist/agents/reference/start.js'
   const missing = {
     code: 1,
     stdout: '',
@@ -96,17 +98,17 @@ describe('specification 4.6: SVC_PAY_TO is required', () => {
   }
 
   it.each<[string, readonly string[], Record<string, string>]>([
-    ['by itself', [script], {}],
-    ['in production', [script], { NODE_ENV: 'production' }],
+    ['by itself', [START], {}],
+    ['in production', [START], { NODE_ENV: 'production' }],
     ['as the image runs it', image.slice(1), { NODE_ENV: 'production', PORT: '4021' }],
-    ['set to nothing', [script], { SVC_PAY_TO: '' }],
-    ['for mainnet, also where a sandbox would do', [script, '--or-sandbox'], { SVC_NETWORK: 'mainnet' }],
+    ['set to nothing', [START], { SVC_PAY_TO: '' }],
+    ['for mainnet, also where a sandbox would do', [START, '--or-sandbox'], { SVC_NETWORK: 'mainnet' }],
     [
       'for mainnet, also where one is named',
-      [script],
+      [START],
       { SVC_NETWORK: 'mainnet', SVC_SANDBOX: 'http://127.0.0.1:9' },
     ],
-    ['with a sandbox that is not there', [script], { SVC_SANDBOX: 'http://127.0.0.1:9' }],
+    ['with a sandbox that is not there', [START], { SVC_SANDBOX: 'http://127.0.0.1:9' }],
   ])('%s: without it the reference agent does not start, and says so', async (_, given, set) => {
     expect(image[0]).toBe('node')
     const started = run(process.execPath, [...given], { env: { ...env, ...set }, timeout: 10_000 })
@@ -117,7 +119,7 @@ describe('specification 4.6: SVC_PAY_TO is required', () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as AddressInfo
-    const started = run(process.execPath, [script, '--or-sandbox'], { env: { ...env, PORT: String(port) } })
+    const started = run(process.execPath, [START, '--or-sandbox'], { env: { ...env, PORT: String(port) } })
     await expect(started.finally(() => taken.close())).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
@@ -128,7 +130,7 @@ describe('specification 4.6: SVC_PAY_TO is required', () => {
 
   it('on a sandbox that was named, its seller is paid', async () => {
     const sandbox = await startSandbox()
-    const child = spawn(process.execPath, [script], {
+    const child = spawn(process.execPath, [START], {
       env: { ...env, PORT: '0', SVC_SANDBOX: sandbox.url, NODE_ENV: 'production' },
     })
     try {
@@ -150,7 +152,7 @@ it('specification 2.2 and 4.4.1: the registry that the environment names is in t
   const { registry, seller } = sandbox
   const agentId = registry.register({ domain: 'agent.example', address: seller.address })
   registry.score(agentId, { jobsPaid: 7n })
-  const child = spawn(process.execPath, ['dist/agents/reference/start.js'], {
+  const child = spawn(process.execPath, [START], {
     env: {
       ...env,
       PORT: '0',
@@ -198,7 +200,7 @@ describe('the environment', () => {
   })
 
   it('chooses the network, and the Redis that replicas share', async () => {
-    const child = spawn(process.execPath, ['dist/agents/reference/start.js'], {
+    const child = spawn(process.execPath, [START], {
       env: {
         ...env,
         PORT: '0',
@@ -232,7 +234,7 @@ describe('the environment', () => {
     const folder = mkdtempSync(join(tmpdir(), 'svc-reference-'))
     const file = join(folder, 'localnet.json')
     writeFileSync(file, JSON.stringify(sandbox.network))
-    const child = spawn(process.execPath, ['dist/agents/reference/start.js'], {
+    const child = spawn(process.execPath, [START], {
       env: { ...env, PORT: '0', SVC_PAY_TO: sandbox.seller.address, SVC_NETWORK: file },
     })
     try {

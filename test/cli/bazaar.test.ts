@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([facilitator.close(), pages.close()]))
 
-describe.concurrent('svc bazaar', () => {
+describe('svc bazaar', () => {
   it('prints what is listed, with prices where they can be read, and obeys none of it', async () => {
     const { code, stdout, stderr } = await svc(['bazaar', '--facilitator', facilitator.url])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

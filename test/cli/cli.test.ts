@@ -17,7 +17,7 @@ function wallet() {
   return { env, spent: () => before - market.sandbox.balance(address).usdc! }
 }
 
-describe.concurrent('svc', () => {
+describe('svc', () => {
   it('--version prints the package’s', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
     expect(await svc(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })

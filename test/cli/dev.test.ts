@@ -410,7 +410,7 @@ describe('svc dev', () => {
   })
 })
 
-describe.concurrent('svc dev without an entry', () => {
+describe('svc dev without an entry', () => {
   const says = (word: string) => `console.log('${word}')`
   const found: [string, Record<string, string>, string][] = [
     [

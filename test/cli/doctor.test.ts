@@ -54,7 +54,7 @@ async function examined(args: readonly string[], env: Readonly<Record<string, st
   }
 }
 
-describe.concurrent('svc doctor', () => {
+describe('svc doctor', () => {
   it('finds nothing wrong with a sandbox and its seller', async () => {
     expect(await examined([])).toEqual({ code: 0, network: 'testnet', checks: 7, wrong: [] })
   })

@@ -1,6 +1,7 @@
 /** `svc init`: where it writes, what it fills in, what it refuses. That the result runs is in `test/templates`. */
 import { execFile } from 'node:child_process'
 import {
+  chmodSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitElsewhere, nameFrom } from '../../cli/commands/init.js'
@@ -19,9 +20,33 @@ import { NODE_20, NODE_24, nodeBinary } from './nodes.js'
 import { ROOT } from './project-folder.js'
 import { svc } from './run.js'
 
+/** npm, which takes 2.5 s of CPU to pack: it does so once, and what it made and said is given to whoever asks the same again. */
+const NPM_ONCE = `#!/bin/sh
+set -e
+for project; do :; done
+all="$*"
+asked="\${all%"$project"}"
+kept=$(dirname "$0")
+if [ ! -e "$kept/said" ]; then
+  PATH="\${PATH#"$kept":}" npm "$@" >"$kept/saying"
+  cp "$project"/*.tgz "$kept"
+  echo "$asked" >"$kept/asked"
+  mv "$kept/saying" "$kept/said"
+fi
+[ "$asked" = "$(cat "$kept/asked")" ]
+cp "$kept"/*.tgz "$project"
+cat "$kept/said"
+`
+
 let place: string
+let PATH: string
 beforeAll(() => {
   place = mkdtempSync(join(tmpdir(), 'svc-init-'))
+  const npm = join(place, 'npm/npm')
+  mkdirSync(dirname(npm))
+  writeFileSync(npm, NPM_ONCE)
+  chmodSync(npm, 0o755)
+  PATH = `${dirname(npm)}:${process.env.PATH}`
 })
 afterAll(() => rmSync(place, { recursive: true, force: true }))
 
@@ -29,10 +54,10 @@ afterAll(() => rmSync(place, { recursive: true, force: true }))
 const SDK = 'file:svc-sdk-0.1.0.tgz'
 const TEMPLATES = ['basic', 'llm', 'oracle']
 
-describe.concurrent('svc init', () => {
+describe('svc init', () => {
   for (const template of TEMPLATES) {
     it(`makes a project of ${template}, named, ignoring what is not source, on this copy of the SDK`, async () => {
-      const run = await svc(['init', `Sells ${template}!`, '--template', template], {}, { cwd: place })
+      const run = await svc(['init', `Sells ${template}!`, '--template', template], { PATH }, { cwd: place })
       expect(run).toMatchObject({ code: 0, stderr: '' })
       expect(run.stdout).toContain(`  cd 'Sells ${template}!'\n  npm install\n  npm run dev\n`)
       const folder = join(place, `Sells ${template}!`)
@@ -56,23 +81,26 @@ describe.concurrent('svc init', () => {
   it('starts from basic where nothing else is said, and in a folder that is empty but for .git', async () => {
     const folder = mkdtempSync(join(place, 'here-'))
     await promisify(execFile)('mkdir', [join(folder, '.git')])
-    const { code, stdout } = await svc(['init', '.', '--json'], {}, { cwd: folder })
+    const { code, stdout } = await svc(['init', '.', '--json'], { PATH }, { cwd: folder })
     expect({ code, made: JSON.parse(stdout) }).toMatchObject({ code: 0, made: { folder, template: 'basic' } })
   })
 
   it('builds first on a Node that does not run TypeScript, and says so', async () => {
-    const [old, current] = await Promise.all(
-      [NODE_20, NODE_24].map(async version => {
-        const folder = `on-node-${version}`
-        const { stdout } = await svc(['init', folder], {}, { cwd: place, node: await nodeBinary(version) })
-        const { scripts } = JSON.parse(readFileSync(join(place, folder, 'package.json'), 'utf8'))
-        return { stdout, dev: scripts.dev }
-      }),
-    )
-    expect(old!.dev).toBe('npm run build && svc dev dist/src/index.js --sandbox')
-    expect(old!.stdout).toContain(`Node ${NODE_20} does not run TypeScript`)
-    expect(current!.dev).toBe('svc dev --sandbox')
-    expect(current!.stdout).not.toContain('does not run TypeScript')
+    const made = async (version: string) => {
+      const folder = `on-node-${version}`
+      const { stdout } = await svc(
+        ['init', folder],
+        { PATH },
+        { cwd: place, node: await nodeBinary(version) },
+      )
+      const { scripts } = JSON.parse(readFileSync(join(place, folder, 'package.json'), 'utf8'))
+      return { stdout, dev: scripts.dev }
+    }
+    const [old, current] = [await made(NODE_20), await made(NODE_24)]
+    expect(old.dev).toBe('npm run build && svc dev dist/src/index.js --sandbox')
+    expect(old.stdout).toContain(`Node ${NODE_20} does not run TypeScript`)
+    expect(current.dev).toBe('svc dev --sandbox')
+    expect(current.stdout).not.toContain('does not run TypeScript')
   })
 
   it('refuses a folder with something in it, a file, and a template that does not exist', async () => {
@@ -109,11 +137,11 @@ describe('names', () => {
 })
 
 it('every file of every template is in the package', async () => {
-  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: ROOT,
-  })
-  const packed: string[] = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path)
-  const templates = packed.filter(path => path.startsWith('templates/'))
+  const packed = mkdtempSync(join(place, 'packed-'))
+  const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', packed]
+  const { stdout } = await promisify(execFile)('npm', pack, { cwd: ROOT, env: { ...process.env, PATH } })
+  const files: string[] = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path)
+  const templates = files.filter(path => path.startsWith('templates/'))
   for (const template of TEMPLATES) {
     for (const file of [
       'gitignore',
@@ -135,7 +163,10 @@ it('npm init @svc does what svc init does', async () => {
   symlinkSync(ROOT, join(scope, 'sdk'))
   cpSync(join(ROOT, 'create'), join(scope, 'create'), { recursive: true })
   const create = join(scope, 'create/create.mjs')
-  const made = promisify(execFile)(process.execPath, [create, 'made', '--template', 'oracle'], { cwd: place })
+  const made = promisify(execFile)(process.execPath, [create, 'made', '--template', 'oracle'], {
+    cwd: place,
+    env: { ...process.env, PATH },
+  })
   expect((await made).stdout).toContain('made is in')
   expect(readdirSync(join(place, 'made/src'))).toContain('agent.ts')
   const again = promisify(execFile)(process.execPath, [create, 'made'], { cwd: place })

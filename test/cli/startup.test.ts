@@ -12,7 +12,7 @@ const MAIN = join(ROOT, 'dist/cli/main.js')
 const AS_PROGRAM = `data:text/javascript,process.argv.splice(2, 1); await import('${pathToFileURL(MAIN)}')`
 const HEAVY = /\/node_modules\/(algosdk|koa|undici|ajv|ioredis|xstate|@modelcontextprotocol)\//
 
-describe.concurrent('loads nothing that only its work needs', () => {
+describe('loads nothing that only its work needs', () => {
   const asked = [
     '--version',
     'init --help',

@@ -16,7 +16,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 
@@ -26,6 +26,7 @@ const OURS = ['dist', 'test/support', 'proof/chaos'].map(folder => join(ROOT, fo
 const SDK = 'dist/src/index.js'
 const PROGRAMS = [
   'dist/cli/main.js',
+  'dist/agents/reference/start.js',
   'proof/chaos/agent.mjs',
   ...readdirSync(OURS[1]!)
     .filter(name => name.endsWith('.mjs'))
@@ -104,7 +105,8 @@ async function bundledOnce(): Promise<string> {
   for (const file of PROGRAMS) {
     const path = join(own, file.replace(/\.m?js$/, '.cjs'))
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, `require(${JSON.stringify('../../load.cjs')})[${JSON.stringify(file)}]()`)
+    const load = relative(dirname(path), join(own, 'load.cjs'))
+    writeFileSync(path, `require(${JSON.stringify(load)})[${JSON.stringify(file)}]()`)
   }
   const run = (...args: readonly string[]) =>
     execFileSync(process.execPath, args, { cwd: own, encoding: 'utf8' })

@@ -41,10 +41,7 @@ export interface EndpointRateLimit {
   readonly per?: 'payer' | 'ip'
 }
 
-/**
- * A claim is kept for the payment's rounds and an hour. A longer stream would lose its key while it runs, and a retry would be
- * charged again.
- */
+/** A claim is kept for the payment's rounds and an hour: a longer stream would lose its key, and a retry would be charged again. */
 export const STREAM_TIMEOUT_MAX_MS = 3_600_000
 
 const RATE = {

@@ -16,10 +16,7 @@ const NAMED: ReadonlySet<string> = new Set([
   'definitions',
 ])
 
-/**
- * The schema as it reads at `pointer` (such as `#/components/schemas/echo`), without `$schema` and `$id`: those name
- * separate documents.
- */
+/** The schema as it reads at `pointer`, such as `#/components/schemas/echo`, without what names documents: `$schema` and `$id`. */
 export function embeddedAt(pointer: string, schema: JSONSchema | undefined): Schema {
   if (!isRecord(schema)) return {}
   const { $schema: _, $id: __, ...own } = schema

@@ -52,6 +52,7 @@ export function ownTarget(def: Located & { readonly method: Method }): Target {
   return { method: def.method, path: pathOfEndpoint(def), params: NO_PARAMS }
 }
 
+const PATH_LENGTH_MAX = 4_096
 const LITERAL = /^(?!\.{1,2}$)[A-Za-z0-9._~-]+$/
 const PARAMETER = /^[:*]([A-Za-z]\w*)$/
 
@@ -132,6 +133,8 @@ export function pathWith(path: string, params: Readonly<Record<string, unknown>>
  * @see RFC 3986, sections 3.3 and 6.2.2
  */
 export function pathProblem(path: string): string | undefined {
+  // A message may carry one of a megabyte, and quotes repeat it in a header.
+  if (path.length > PATH_LENGTH_MAX) return `has more than ${PATH_LENGTH_MAX} characters`
   if (!/^[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*$/.test(path)) return 'has a character that belongs percent-encoded'
   if (/%(?![0-9A-Fa-f]{2})/.test(path)) return 'has a % that is no percent-encoding'
   if (/%(?:2f|5c)/i.test(path)) return 'has an encoded slash'

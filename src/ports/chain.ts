@@ -1,7 +1,4 @@
-/**
- * Reads the chain. If a node does not answer, lags, errs or is of another network, the result is `undefined` or
- * `unknown`, never a guess.
- */
+/** Reads the chain. Where a node does not answer, lags, errs or is of another network, it says `undefined` or `unknown`: no guess. */
 export interface Chain {
   /**
    * An estimate of the current round, from a recently read one. It is never above the newest round. `undefined` where

@@ -146,6 +146,11 @@ describe('a path that was sent', () => {
     expect(pathProblem(path)).toContain(why)
   })
 
+  it('is refused where it is longer than a quote can repeat', () => {
+    expect(pathProblem(`/items/${'a'.repeat(4_089)}`)).toBeUndefined()
+    expect(pathProblem(`/items/${'a'.repeat(4_090)}`)).toBe('has more than 4096 characters')
+  })
+
   it.each([
     '/items/a%20b',
     '/items/%C3%A9',

@@ -87,6 +87,17 @@ describe('beside the input of a call', () => {
     expect(byA2a.error?.code).toBe(-32010)
   })
 
+  it('a path that is made of a message is no longer than one that is asked for by HTTP', async () => {
+    const item = defineEndpoint({ name: 'item', path: '/items/:id', price: '$0.01', handler: () => ({}) })
+    const { url } = await open([item])
+    // It took the process some minutes to look for what may be dropped from such a path.
+    const body = { params: { id: `${'.'.repeat(900_000)}x` } }
+    const byMcp = await answered(`${url}/mcp`, rpc('tools/call', { name: 'item', arguments: body }))
+    expect(byMcp.result?.structuredContent).toMatchObject({ error: { code: 'invalid_path' } })
+    const byA2a = await answered(`${url}/a2a`, rpc('message/send', messageOf('item', [{ data: body }])))
+    expect(byA2a.error?.data?.code).toBe('invalid_path')
+  })
+
   it('a skill may be asked for by a hundred thousand parts', async () => {
     const { url } = await open([work], { maxBodyBytes: 4_000_000 })
     const parts = Array.from({ length: 150_000 }, () => ({ data: {} }))

@@ -12,10 +12,7 @@ export const PAYMENT_META = 'x402/payment'
 /** The payer's proof, in the same base64 as the header `SIGN-IN-WITH-X`. */
 export const PROOF_META = 'x402/sign-in-with-x'
 export const RECEIPT_META = 'x402/payment-response'
-/**
- * The name of a window's key: the caller sends it in a call's `_meta`, and the answer of the call that bought it
- * carries it in its `_meta`.
- */
+/** The name of a window's key, in the `_meta` of a call, and in that of the answer to the call that bought it. */
 export const SUBSCRIPTION_META = 'svc/subscription'
 /** The name of a balance's key: as that of a window's. An answer says under it what the call took, too. */
 export const BALANCE_META = 'svc/balance'

@@ -1,7 +1,4 @@
-/**
- * The documents that describe an agent, with the URLs by which each caller reaches it. They are rendered once for
- * each base URL.
- */
+/** The documents that describe an agent, with the URLs by which each caller reaches it. Each base URL has them rendered once. */
 import { LRUCache } from 'lru-cache'
 import { landingPage } from '../../adapters/http/landing-and-quote-pages.js'
 import type { AgentDef } from '../../domain/agent.js'

@@ -218,6 +218,7 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       await sell()
       return {
         ...{ store, slot, take, sell, advance: world.advance },
+        renew: (token: string, leaseMs: number) => store.renew([call(token)], leaseMs),
         release: (token: string) => store.close({ ...call(token), how: 'release', retentionMs: 0 }),
         count: (token: string, charge: number) =>
           store.count({ ...call(token), how: 'complete', charge, retentionMs: 1_000 }),
@@ -250,6 +251,28 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       expect(await b.livesMs()).toEqual([leftMs, leftMs])
       await b.advance(20_000)
       expect(await b.count('long', 4)).toEqual({ verdict: 'closed', unused: 6 })
+    })
+
+    it('gives nothing of what a call had reserved that lapsed and is renewed, also shortly before its end', async () => {
+      for (const leftMs of [END_MS, LAPSED_KEPT_MS]) {
+        const b = await balance()
+        await b.advance(END_MS - leftMs)
+        await b.take('stood still', 4, 1_000)
+        await b.advance(1_000)
+        await b.take('next', 1, 10_000)
+        await b.renew('stood still', 10_000)
+        const units = { verdict: 'short', unused: 10, free: 5 }
+        expect(await b.take('too much', 6, 10_000)).toMatchObject({ units })
+      }
+    })
+
+    it('gives nothing from its end on, though it is there for the calls before', async () => {
+      const b = await balance()
+      await b.take('before', 4, END_MS)
+      await b.advance(END_MS - 1)
+      expect(await b.take('last', 1, 1_000)).toMatchObject({ units: { verdict: 'taken' } })
+      await b.advance(1)
+      expect(await b.take('late', 1, 1_000)).toMatchObject({ units: { verdict: 'none' } })
     })
 
     it('forgets what lapsed, although it was reserved of the balance before', async () => {

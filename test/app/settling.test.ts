@@ -26,6 +26,7 @@ interface Trouble {
   readonly confirmOnChain?: boolean
   readonly isUnread?: boolean
   readonly isCutting?: boolean
+  readonly mayHaveLapsed?: boolean
   readonly closed?: Closed
 }
 
@@ -58,7 +59,10 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
     store: {
       close: async () => trouble.closed ?? Promise.reject(new Error('down')),
     },
-    upkeep: { pendingCloses: { add: () => {} } },
+    upkeep: {
+      pendingCloses: { add: () => {} },
+      leases: { mayHaveLapsed: () => trouble.mayHaveLapsed ?? false },
+    },
     stop: {
       cutting: () => seen.isCutting,
       onCut: (listener: () => void) => {
@@ -139,6 +143,11 @@ describe('a settlement', () => {
       expect(call.end.refusal).toBe('no funds')
     },
   )
+
+  it('that is refused after the lease may have lapsed is open: another call may have settled the payment since', async () => {
+    const { ended } = scene({ says: { verdict: 'refused', reason: 'no funds' }, mayHaveLapsed: true })
+    expect((await ended(settle)).answer).toBe('unknown')
+  })
 
   it('of a payment that is in the ledger already is open', async () => {
     const { ended } = scene({ says: { verdict: 'spent', reason: 'already in ledger' } })

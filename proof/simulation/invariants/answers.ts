@@ -96,14 +96,19 @@ function checkQuote(world: World, { act, payment, endpoint, atMs }: Asking): voi
   const run = truth.handlerRuns.find(each => each.txId === payment.txId && each.endpoint === endpoint)
   // One that was sent to be settled before this request began, by this endpoint, and landed at once or later.
   if (!settled || !run || settled.atMs > atMs || landed.landedAt * 1_000 > EPOCH_MS + atMs) return
-  if (truth.losses.payment(payment.txId) && !knowsByChain(world, payment)) return
+  if ((truth.losses.payment(payment.txId) || isOld(world, payment)) && !knowsByChain(world, payment)) return
   truth.violated('not-quoted-again', `${act} was quoted again for ${payment.txId}, which had landed`)
 }
 
 /** The chain is asked about a payment that the store has forgotten, where its payer signed it; and a node may not know. */
 function knowsByChain({ conditions, ledger }: World, { firstValid, proven }: ReadPayment): boolean {
   const troubles = [...Object.values(conditions.links.node), ...Object.values(conditions.node)]
-  return proven() && troubles.every(often => often === 0) && ledger.rounds.current() - firstValid < NODE_KEEPS
+  return proven() && troubles.every(often => often === 0) && !isOld({ ledger }, { firstValid })
+}
+
+/** Then the time of its record may be over, too. */
+function isOld({ ledger }: Pick<World, 'ledger'>, { firstValid }: Pick<ReadPayment, 'firstValid'>): boolean {
+  return ledger.rounds.current() - firstValid >= NODE_KEEPS
 }
 
 /** Its blocks, in rounds. This seller has no indexer, so what it is asked later it cannot know: docs/storage.md. */

@@ -143,7 +143,7 @@ export function isBalanceOpen({ seller }: World, { expiresAtMs }: Balance, atMs:
 /** Longer than a request is on its way, its handler runs and its lease lasts. */
 const RESERVED_MS = 300_000
 
-/** A quote, where the balance had enough for this call and for all others that ran on it, or that nobody has heard of since. */
+/** A quote, where the balance had enough for this call and for all others that ran on it, or that were under way beside it. */
 function checkRefusal(world: World, asking: Asking): void {
   const { truth, conditions } = world
   const { act, balance, endpoint, body, maxCharge, atMs } = asking
@@ -154,9 +154,11 @@ function checkRefusal(world: World, asking: Asking): void {
   const price = most(endpoint, JSON.parse(body || '{}'))
   if (maxCharge !== undefined && price > BigInt(maxCharge)) return
   const ran = truth.runsOn(balance!)
-  // A request that nobody answered, or for which the store did not, may have reserved until its lease has ended.
-  const mayHold = ({ reply, atMs: sinceMs }: Asking) =>
+  // A request that nobody answered, or for which the store did not, may have reserved until its lease has ended. An upstream that
+  // failed has no run.
+  const mayHold = ({ reply, heardMs, atMs: sinceMs }: Asking) =>
     reply === undefined ||
+    heardMs! >= atMs ||
     // Tools have no status of their own.
     ((reply.status === 503 || reply.body.includes('"store_unavailable"')) && atMs - sinceMs < RESERVED_MS)
   const others = truth.askings.filter(

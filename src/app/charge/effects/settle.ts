@@ -12,8 +12,9 @@ export async function settle(deps: ChargeDeps, call: Call) {
       return (await accept(deps, call, settlement)) ? 'settled' : 'unknown'
     case 'refused':
       call.end.refusal = settlement.reason
-      // With `confirmOnChain` the chain decides: neither the facilitator's refusal nor its confirmation is final.
-      return deps.rules.confirmOnChain ? 'unknown' : 'refused'
+      // With `confirmOnChain` the chain decides, not the facilitator. Else, too, where another call may have taken this one over and
+      // settled: the store may have lost that since.
+      return deps.rules.confirmOnChain || mayBeTaken(deps, call) ? 'unknown' : 'refused'
     case 'spent':
       // This is the server's first attempt. If another server's call submitted the payment, that server sells its answer.
       // Else this attempt or the payer may have submitted it, and the chain decides, as always with `confirmOnChain`.
@@ -25,6 +26,10 @@ export async function settle(deps: ChargeDeps, call: Call) {
       )
       return 'unknown'
   }
+}
+
+function mayBeTaken({ upkeep: { leases } }: ChargeDeps, { holds: { owned } }: Call): boolean {
+  return owned !== undefined && leases.mayHaveLapsed(owned.hold.token)
 }
 
 const STOPPING = { verdict: 'unknown', cause: 'the server is stopping' } as const
@@ -78,13 +83,6 @@ export function untilShutdown<T>(stop: Stop, work: Promise<T>, cut: T): Promise<
   if (stop.cutting()) return Promise.resolve(cut)
   return new Promise((resolve, reject) => {
     const stopListening = stop.onCut(() => resolve(cut))
-    const end = (answer: () => void) => {
-      stopListening()
-      answer()
-    }
-    work.then(
-      value => end(() => resolve(value)),
-      cause => end(() => reject(cause)),
-    )
+    void work.then(resolve, reject).finally(stopListening)
   })
 }

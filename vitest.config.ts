@@ -8,10 +8,12 @@ const APART = 'test/process/*.test.ts'
 
 /**
  * What `.ci/run` and `npm run test:all` run after the others, and `npm test` does not: chance for as long as there is time,
- * long searches, other runtimes, browsers, and what installs packages. Beside the others they would be most of a small machine's load.
+ * long searches, floods against time, other runtimes, browsers, and what installs packages. Beside the others they would be most
+ * of a small machine's load.
  */
 const BEHIND = [
   'test/**/*.browser.test.ts',
+  'test/adapters/validation.floods.test.ts',
   'test/docs/{hosts,next,site}.test.ts',
   'test/e2e/{blackbox,chaos,strangers-cost}.test.ts',
   'test/model/explorer.test.ts',

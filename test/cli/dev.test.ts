@@ -63,12 +63,12 @@ async function ready(heard: Heard): Promise<Ready> {
   return JSON.parse(line)
 }
 
-async function pay({ call, sandbox, wallet }: Ready): Promise<unknown> {
-  const env = { SVC_SANDBOX: sandbox, SVC_MNEMONIC: wallet.mnemonic }
-  const args = ['call', call.url, '--body', call.body, '--max-price', call.price]
-  const { code, stdout, stderr } = await svc(args, env)
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('transaction') })
-  return JSON.parse(stdout)
+async function pay({ call, sandbox, wallet: { mnemonic } }: Ready): Promise<unknown> {
+  const caps = { maxPrice: `$${call.price}`, maxPerDay: '$1' } as const
+  const client = new SvcClient({ mnemonic, network: 'testnet', algodUrl: sandbox, ...caps })
+  const { data, payment } = await client.call(call.url, JSON.parse(call.body))
+  expect(payment?.txId).toMatch(/^[A-Z2-7]{52}$/)
+  return data
 }
 
 const isServing = (url: string) =>
@@ -240,7 +240,14 @@ express().get('/health', (_, res) => res.send('the app’s')).use('/paid', node)
     const offer = await ready(heard)
     expect(offer.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/paid$/)
     expect(offer.call.url).toBe(`${offer.url}/say`)
-    expect(await pay(offer)).toEqual({ word: 'hello' })
+    const { call, sandbox, wallet } = offer
+    const args = ['call', call.url, '--body', call.body, '--max-price', call.price]
+    const { code, stdout, stderr } = await svc(args, {
+      SVC_SANDBOX: sandbox,
+      SVC_MNEMONIC: wallet.mnemonic,
+    })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('transaction') })
+    expect(JSON.parse(stdout)).toEqual({ word: 'hello' })
     expect((await fetch(`${offer.url}/_svc/audit`)).status).toBe(200)
   })
 

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { SCOPES } from '../proof/mutation/scopes.mjs'
 import { OPTIONS } from '../src/app/server/server-options.js'
 import { chargeTable } from '../src/domain/machines/charge.machine.js'
 import { optionNames } from '../src/domain/option-checks.js'
@@ -201,6 +202,22 @@ describe('source', () => {
     // Scripts for browsers, and what stands in for Node there.
     const inBrowsers = /^src\/(adapters\/(http\/html-template|platform\/browser)\.ts|audit\/page\/)/
     expect(found.filter(path => !inBrowsers.test(path))).toEqual([])
+  })
+
+  it('is mutated by the names that it has, against tests by theirs', () => {
+    const known = ['src', 'test', 'proof'].flatMap(filesUnder)
+    const scopes: { readonly mutate?: readonly string[]; readonly tests: readonly string[] }[] =
+      Object.values(SCOPES)
+    const names = scopes
+      .flatMap(({ mutate = [], tests }) => [...mutate, ...tests])
+      .flatMap(pattern => {
+        const [, before, list = '', after = ''] = /^([^{]*)(?:\{(.*)\}(.*))?$/.exec(pattern)!
+        return list.split(',').map(each => before + each + after)
+      })
+    const named = (name: string) =>
+      new RegExp(`^${name.replaceAll('.', String.raw`\.`).replace('*', '[^/]*')}$`)
+    expect(names.length).toBeGreaterThan(50)
+    expect(names.filter(name => !known.some(path => named(name).test(path)))).toEqual([])
   })
 
   it('has no file that is named after nothing', () => {

@@ -28,9 +28,7 @@ export const SCOPES = {
   },
   spending: {
     mutate: ['src/app/client/spending-limits.ts', 'src/app/client/late-settlements.ts'],
-    tests: [
-      'test/client/{hoarding.attacks,late-settlements,spending-limits,spend,counting.attacks,uncapped}.test.ts',
-    ],
+    tests: ['test/client/{hoarding.attacks,late-settlements,spending-limits,spend,counting.attacks}.test.ts'],
   },
   quotes: {
     mutate: [
@@ -62,7 +60,7 @@ export const SCOPES = {
   admission: {
     mutate: [
       'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
-      'src/app/charge/{owners,check-payer-proof,stored-answers}.ts',
+      'src/app/charge/{record-names,check-payer-proof,stored-answers}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
@@ -84,7 +82,9 @@ export const SCOPES = {
     tests: ['test/app/{crediting,cutting,delivering,make-handler-context,stream-ends}.test.ts'],
   },
   endings: {
-    mutate: ['src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,windows}.ts'],
+    mutate: [
+      'src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,subscription-windows}.ts',
+    ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: [

@@ -32,7 +32,7 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "close: local CLOSING_EVENTS = {['complete']={['claim']={'[completed -> orphaned]','served'},['payment']={'completed','released'}},['forfeit'",
     "close: local CLOSING_EVENTS = {['complete']={['claim']={'[completed -> dead]','served'},['payment']={'completed','released'}},['forfeit'",
     "close: local isFree = not named or (lists(named, '[recorded -> served]') and named.leaseEndsMs <= nowMs)",
-    "close: local isFree = not named or (lists(named, '[recorded -> forfeited]') and named.leaseEndsMs <= nowMs)",
+    "close: local isFree = not named or (lists(named, '[recorded -> reopened]') and named.leaseEndsMs <= nowMs)",
   ],
   'It leads from settling to settling; it is written because a move is an event of the drawing.': [
     "open: [move(claim, 'orphaned') -> ]",
@@ -129,6 +129,7 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "endTask: redis.call('HSET', name, 'isCompleted', [1 -> 2])",
   ],
   'Only its length is read.': ["prelude: local place = key.k:sub(1, -#'[kept -> full]' - 1) .. 'claim:'"],
+  'What lives for no time is deleted at once.': ['sell: elseif nowMs <[ -> =] endsAtMs then'],
   'Two are read where the first is used.': [
     "prelude: local oldest = redis.call('ZRANGE', key.k, 0, [0 -> 1], 'WITHSCORES')",
     "attach: ) > 100000 then spend(redis.call('ZRANGE', due[network], 0, [0 -> 1])[1]) end",

@@ -293,6 +293,18 @@ export function redisRecords({ describe, it }: TestRunner, redis: () => VirtualR
       expect(await b.livesMs()).toEqual([100_000, END_MS + LAPSED_KEPT_MS])
     })
 
+    it('forgets what lapsed also where it is sold again for a longer time', async () => {
+      const b = await balance()
+      await b.store.drop(b.slot)
+      await b.sell(100_000)
+      await b.take('stopped', 4, 1_000)
+      await b.store.drop(b.slot)
+      await b.sell()
+      expect(await b.livesMs()).toEqual([END_MS, END_MS])
+      await b.advance(200_000)
+      expect(await b.take('next', 10, 1_000)).toMatchObject({ units: { verdict: 'taken', unused: 10 } })
+    })
+
     it('keeps what is reserved as long as itself, also where nothing was since the last one', async () => {
       const b = await balance()
       await b.take('long', 4, END_MS)

@@ -19,7 +19,6 @@ const BY_REASON: Readonly<Record<string, readonly string[]>> = {
     "close: return not lists(claim, '[orphaned -> completed]') or read(claim, 'recordedBy')[1] == token",
     "close: return not lists(claim, '[orphaned -> found]') or read(claim, 'recordedBy')[1] == token",
     "close: return not lists(claim, '[orphaned -> dead]') or read(claim, 'recordedBy')[1] == token",
-    "close: edis.call('HEXISTS', claim.name, 'answer') == 0 then how = '[release -> forfeit]' end",
     "resolve: if not lists(claim, '[orphaned -> completed]') then",
     "resolve: if not lists(claim, '[orphaned -> found]') then",
     "resolve: if not lists(claim, '[orphaned -> dead]') then",

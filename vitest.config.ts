@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.js'
 
-/** They replace a module, or expect what happens once in a process. */
-const APART = 'test/process/*.test.ts'
+/** They replace a module or, as long as an episode takes, the clock; or they expect what happens once in a process. */
+const APART = ['test/process/*.test.ts', 'test/simulation/simulation.test.ts']
 
 /**
  * What `.ci/run` and `npm run test:all` run after the others, and `npm test` does not: chance for as long as there is time,
@@ -43,7 +43,7 @@ export default defineConfig({
         test: {
           name: 'many',
           include: ['test/**/*.test.ts'],
-          exclude: [APART, ...BEHIND],
+          exclude: [...APART, ...BEHIND],
           // A worker evaluates each module once for all its files: loading the source for each took a quarter of the time.
           isolate: false,
           setupFiles: 'test/support/own-globals.ts',
@@ -55,7 +55,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'apart',
-          include: [APART],
+          include: APART,
         },
       },
       {

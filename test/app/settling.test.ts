@@ -79,7 +79,8 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
     settlingSinceMs: SINCE_MS,
     ...(!trouble.isUnread && { read, payer: 'PAYER', txId: 'TX' }),
     held: true,
-    owned: { hold: { token: 'token', slot: 'PAYER' } },
+    // Without a key, a call whose payment cannot be read holds nothing.
+    owned: trouble.isUnread ? undefined : { hold: { token: 'token', slot: 'PAYER' } },
     request: { caller: { gone: () => false } },
   } as unknown as CallFields)
   /** What the effect answers, and after how many milliseconds. */
@@ -147,6 +148,12 @@ describe('a settlement', () => {
   it('that is refused after the lease may have lapsed is open: another call may have settled the payment since', async () => {
     const { ended } = scene({ says: { verdict: 'refused', reason: 'no funds' }, mayHaveLapsed: true })
     expect((await ended(settle)).answer).toBe('unknown')
+  })
+
+  it('that is refused is so for a call that holds nothing: no other can take it over', async () => {
+    const refused = { verdict: 'refused', reason: 'no funds' } as const
+    const { ended } = scene({ says: refused, isUnread: true, mayHaveLapsed: true })
+    expect((await ended(settle)).answer).toBe('refused')
   })
 
   it('of a payment that is in the ledger already is open', async () => {

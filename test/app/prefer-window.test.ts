@@ -254,11 +254,6 @@ describe('a store of windows that is down', () => {
   it.each<[string, Given, object]>([
     ['no payment', { request: { payment: { kind: 'none' } } }, { request: { subscriptionKey: KEY } }],
     ['no key', { request: { subscriptionKey: undefined } }, { txId: 'TX' }],
-    [
-      'an endpoint that sells none',
-      { endpoint: { periodMs: undefined } },
-      { txId: 'TX', request: { subscriptionKey: KEY } },
-    ],
   ])('is not asked for a call with %s', async (_, given, left) => {
     const { answer, call } = await admitted(DOWN, given)
     expect(answer).toBe('admitted')

@@ -99,15 +99,6 @@ describe('the input', () => {
     })
   })
 
-  it('of a bare request is a probe where the endpoint sells no windows, whatever its key', async () => {
-    const given: Given = {
-      world: { subscriptions: DOWN },
-      endpoint: { check: refusing },
-      request: { subscriptionKey: KEY },
-    }
-    expect(await validated(given)).toMatchObject({ answer: 'probe', key: undefined, problem: undefined })
-  })
-
   it('of a bare request with a key is as valid as any', async () => {
     const given: Given = { world: { subscriptions: DOWN }, request: { subscriptionKey: KEY } }
     expect(await validated(given)).toMatchObject({ answer: 'valid' })
@@ -134,7 +125,7 @@ describe('a window', () => {
     ['that was never sold covers nothing', { world: selling(null) }, 'uncovered'],
     ['of another key covers nothing', { world: selling(), request: { subscriptionKey: 'no' } }, 'uncovered'],
     ['is not asked for without a key', { world: { subscriptions: DOWN }, request: {} }, 'uncovered'],
-    ['is not asked for where calls are sold', { world: { subscriptions: DOWN }, endpoint: {} }, 'uncovered'],
+    ['lasts where single calls are sold since', { world: selling(), endpoint: {} }, 'covered'],
   ])('%s', async (_, given, answer) => {
     expect(await covered(given)).toEqual({ answer, problem: undefined })
   })

@@ -147,6 +147,21 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
     }
   })
 
+  it.each([undefined, 3])('from which on single calls are sold: windows of %s calls last', async calls => {
+    const { old, next } = await deployed([{ calls }, { sellsCalls: true }], kind)
+    const { ask, paidOnce } = await paid(old, 'window', {})
+    const { subscriptionKey } = await ask(old)
+    paidOnce()
+    const before = world.received()
+    for (const door of Object.values(EVERY_DOOR)) {
+      const headers = { 'x-svc-subscription': subscriptionKey! }
+      const isUsedUp = runs === calls
+      const { code } = await door(next.url, { skill: 'window', input: INPUT, headers })
+      expect(code).toBe(isUsedUp ? 'payment_required' : 'ok')
+    }
+    expect([runs, world.received() - before]).toEqual([calls ?? 1 + Object.keys(EVERY_DOOR).length, 0n])
+  })
+
   it('from which on keys are required: their payers give any', async () => {
     const { old, next } = await deployed([{}, { idempotency: { required: true } }], kind)
     for (const skill of SKILLS) {

@@ -389,7 +389,7 @@ export const ONCE_THERE = [
     edits: [
       {
         file: 'src/app/charge/effects/entitle.ts',
-        find: "if (call.request.payment.kind === 'none' || keyOf(call) === undefined) return undefined",
+        find: "if (call.request.payment.kind === 'none' || call.request.subscriptionKey === undefined) return undefined",
         replace: 'if (call.request.payment.kind !== undefined) return undefined',
       },
     ],

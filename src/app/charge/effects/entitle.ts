@@ -10,13 +10,13 @@ import { takeWindowCall, windowsNow } from '../subscription-windows.js'
  * Where the window counts its calls, `covered` says that this call was taken.
  */
 export function entitle(deps: ChargeDeps, call: Call) {
-  const key = keyOf(call)
+  const key = call.request.subscriptionKey
   return key === undefined ? 'uncovered' : asked(deps, call, key, cover)
 }
 
 /** Whether `entitle` would find the call covered. Takes nothing. */
 export function looksCovered(deps: ChargeDeps, call: Call) {
-  const key = keyOf(call)
+  const key = call.request.subscriptionKey
   return key === undefined ? 'uncovered' : asked(deps, call, key, look)
 }
 
@@ -25,7 +25,7 @@ export function looksCovered(deps: ChargeDeps, call: Call) {
  * the answer are the window's. A key that opens nothing counts as absent.
  */
 export function preferWindow(deps: ChargeDeps, call: Call) {
-  if (call.request.payment.kind === 'none' || keyOf(call) === undefined) return undefined
+  if (call.request.payment.kind === 'none' || call.request.subscriptionKey === undefined) return undefined
   return mapSyncOrAsync(looksCovered(deps, call), covered => {
     if (covered === 'storeDown') return 'storeDown' as const
     if (covered === 'uncovered') leaveKeyAside(call)
@@ -52,10 +52,6 @@ function setPaymentAside(call: Call): void {
   call.payment = presentedPayment(undefined, undefined)
 }
 
-function keyOf({ request, endpoint }: Call): string | undefined {
-  return endpoint.periodMs === undefined ? undefined : request.subscriptionKey
-}
-
 type Ask = (deps: ChargeDeps, call: Call, id: string) => Promise<'covered' | 'uncovered'>
 
 async function asked(deps: ChargeDeps, call: Call, key: string, ask: Ask) {
@@ -67,7 +63,7 @@ async function asked(deps: ChargeDeps, call: Call, key: string, ask: Ask) {
   }
 }
 
-/** A window keeps what it was sold with: one with a count is counted after its endpoint sells windows without one. */
+/** A window keeps what it was sold with: one with a count is counted, and each lasts, after its endpoint sells none such. */
 async function cover(deps: ChargeDeps, call: Call, id: string) {
   if (call.endpoint.def.subscription?.calls !== undefined) return takeWindowCall(deps, call, id)
   const record = await openWindow(deps, call, id)

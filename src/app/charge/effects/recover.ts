@@ -22,7 +22,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
   // Until the earlier payment is decided, the call speaks of that one, and not of the payment that it presents.
   call.payment.txId = recorded.payment?.txId
   try {
-    if (call.endpoint.periodMs !== undefined) await keepWindow(deps, call, recorded)
+    await keepWindow(deps, call, recorded)
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the window of a call that stopped while settling was not stored')
     return 'storeDown'

@@ -157,7 +157,7 @@ export function conditionsOf(seed: string): Conditions {
       : undefined,
     balancePeriod: new Dice(`${seed}/balance`).chance(0.25) ? '60s' : '24h',
     sellsStreams: new Dice(`${seed}/streams`).chance(0.5),
-    spanMs: kind === 'hoard' ? 2 * DAY_MS : dice.between(20_000, 240_000),
+    spanMs: kind === 'hoard' ? 2 * DAY_MS : Math.max(dice.between(20_000, 240_000), leastSpanMs(features)),
     links: {
       http: link(0.6, 0.12),
       facilitator: link(0.6, 0.2),
@@ -190,6 +190,11 @@ export function conditionsOf(seed: string): Conditions {
     clocksJump: features?.clocks === 'jumping',
     mount: features?.mount ?? 'none',
   }
+}
+
+/** Where servers of a store lose each other: a minute and more, until all of them are together again. */
+function leastSpanMs(features: Features | undefined): number {
+  return features?.forgets === 'waited' ? 120_000 : 0
 }
 
 const BACKUPS = { one: 'none', several: 'honest', hostile: 'hostile', 'in process': 'none' } as const

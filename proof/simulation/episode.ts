@@ -11,7 +11,7 @@ import { HOSTILE_HOST, hostileSeller } from './parties/hostile-seller.js'
 import { onBalance } from './parties/on-balance.js'
 import { paired } from './parties/paired.js'
 import { strange } from './parties/strangers.js'
-import { takenOver } from './parties/take-overs.js'
+import { parts, soldAgain, takenOver } from './parties/take-overs.js'
 import type { Violation } from './world/truth.js'
 import { World } from './world/world.js'
 
@@ -54,6 +54,10 @@ const PAIRED = 2
 const PREPAID = 3
 /** Buyers of an episode whose calls are taken over, where there are replicas. */
 const TAKEN_OVER = 2
+/** Buyers of an episode who call while the servers of its store lose each other, where the seller waits for replicas. */
+const PARTED = 3
+/** Early enough for a failover and another one back. */
+const PARTS_MS = 30_000
 /** Within so long the second one begins. */
 const CALM_MS = 30_000
 /** Less than a process takes to start again. */
@@ -100,13 +104,20 @@ function begin(world: World, only: ReadonlySet<string> | undefined) {
   const { conditions, timeline, fate } = world
   const acts: string[] = []
   const buyers: Buyer[] = []
-  const schedule = (buyer: Buyer, act: string, dice: Dice, perform: Act, fromMs = 0) => {
+  const schedule = (
+    buyer: Buyer,
+    act: string,
+    dice: Dice,
+    perform: Act,
+    fromMs = 0,
+    withinMs = fromMs > 0 ? CALM_MS : conditions.spanMs,
+  ) => {
     if (only && !only.has(act)) return
     acts.push(act)
     const isLate = fromMs > 0
     // It is waited for, too.
     if (isLate) world.acting++
-    timeline.after(fromMs + dice.between(0, isLate ? CALM_MS : conditions.spanMs), () => {
+    timeline.after(fromMs + dice.between(0, withinMs), () => {
       world.trace(`${buyer.name} begins ${act}: ${perform.name}`)
       if (!isLate) world.acting++
       perform({ world, buyer, act, dice })
@@ -134,6 +145,10 @@ function begin(world: World, only: ReadonlySet<string> | undefined) {
       schedule(buyer, `strange${who}`, fate.dice(`strange${who}`), strange, who === 1 ? 0 : conditions.spanMs)
     if (conditions.features && conditions.replicas > 1 && who <= TAKEN_OVER)
       schedule(buyer, `taken${who}`, fate.dice(`taken${who}`), takenOver)
+    if (conditions.forgets === 'waited' && conditions.replicas > 1)
+      schedule(buyer, `sale${who}`, fate.dice(`sale${who}`), soldAgain)
+    if (conditions.forgets === 'waited' && who <= PARTED)
+      schedule(buyer, `parted${who}`, fate.dice(`parted${who}`), parts, 0, PARTS_MS)
     if (conditions.features && who <= PREPAID)
       schedule(
         buyer,

@@ -60,7 +60,7 @@ export const ONCE_THERE = [
         file: CLOSE,
         find: "  call.holds.held = false\n  if (closed === undefined) return 'storeDown'\n",
         replace:
-          "  if (call.window.sold !== undefined) await dropWindow(deps, call.window.sold.id)\n  call.holds.held = false\n  if (closed === undefined) return 'storeDown'\n",
+          "  if (call.window.sold !== undefined) await dropWindow(deps, call.window.sold)\n  call.holds.held = false\n  if (closed === undefined) return 'storeDown'\n",
       },
     ],
   },

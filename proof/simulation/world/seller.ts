@@ -126,9 +126,9 @@ export class Seller {
     if (store === 'memory') this.kill(0)
   }
 
-  /** Its store's servers lose each other. */
-  part(dice: Dice): void {
-    this.#stores.part(dice)
+  /** Its store's servers lose each other. @returns whether they do */
+  part(dice: Dice): boolean {
+    return this.#stores.part(dice)
   }
 
   /** As a deployment does: told to stop, killed when it has ended, and started again. */

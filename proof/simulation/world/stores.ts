@@ -42,8 +42,11 @@ export interface SellerStores {
   readonly of: (from: Process) => Stores
   /** Forgets what the conditions say. */
   forget(dice: Dice): void
-  /** Where the seller waits for replicas: none confirms a write from now on, one of them takes over, and the old primary comes back. */
-  part(dice: Dice): void
+  /**
+   * Where the seller waits for replicas: none confirms a write from now on, one of them takes over, and the old primary comes back.
+   * @returns whether there was a replica
+   */
+  part(dice: Dice): boolean
 }
 
 /** What one process keeps in its memory. */
@@ -63,7 +66,7 @@ export function ownStores({ truth, timeline }: World): SellerStores {
       kept = undefined
       truth.losses.all(timeline.nowMs)
     },
-    part() {},
+    part: () => false,
   }
 }
 
@@ -120,7 +123,7 @@ type Shared = ReturnType<typeof redisOf>
 interface Move<Result> {
   /** Names its place, with the process that asks. */
   readonly what: string
-  /** Whom it is about. */
+  /** Whom it is about: its call, and then its payment. */
   readonly names?: readonly string[]
   readonly on: (stores: Shared) => Result | Promise<Result>
   /** What it does nothing after: what the port asks of every store. */
@@ -165,7 +168,7 @@ export function sharedStores(world: World): SellerStores {
   function askedBy(from: Process): Ask {
     return ({ what, names = [], on, untilMs = Number.POSITIVE_INFINITY, isWaited = false }) => {
       const place = `${from.name}>redis.${what}`
-      world.point(from, place)
+      world.point(from, place, names[1])
       const struck = recordFaults(world, from, place) ?? countFaults(world, from, place)
       const asked = server
       const serve = () => {
@@ -238,10 +241,11 @@ export function sharedStores(world: World): SellerStores {
     },
     forget,
     part(dice) {
-      if (forgets !== 'waited' || !server.isAlive || !held.hasReplica) return
+      if (forgets !== 'waited' || !server.isAlive || !held.hasReplica) return false
       held.cutOff()
       world.trace('no replica confirms a write')
       timeline.after(dice.span(DOWN_MIN_MS, BEHIND_MAX_MS), () => forget(dice, PARTED_COMES_BACK))
+      return true
     },
   }
 

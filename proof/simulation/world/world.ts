@@ -52,7 +52,7 @@ const PATIENCE_MS = 400_000
 /** The asset and the fees that everybody has enough of, unless an act says otherwise. */
 const PLENTY = { microAlgos: 1_000_000_000n, usdc: 1_000_000_000n }
 
-type Moment = 'settle' | 'count'
+type Moment = 'settle' | 'sale' | 'count'
 
 export interface WorldOptions {
   readonly seed: string
@@ -84,7 +84,7 @@ export class World {
   acting = 0
   /** Pairs of features that met in a call. */
   readonly met: string[] = []
-  #wanted: { readonly moment: Moment; readonly dice: Dice } | undefined
+  #wanted: { readonly moment: Moment; readonly dice: Dice; readonly payment: string | undefined } | undefined
   readonly #later: (() => void)[] = []
   readonly #onLine: ((line: string) => void) | undefined
   readonly #mortals = new Set<Process>()
@@ -154,15 +154,18 @@ export class World {
     })
   }
 
-  /** A moment at which a process asks or hears somebody: it may die here, or stand still. */
-  point(process: Process, place: string): void {
+  /** A moment at which a process asks or hears somebody, of whatever payment: it may die here, or stand still. */
+  point(process: Process, place: string, payment?: string): void {
     if (!this.#mortals.has(process)) return
     const { death, standstill } = this.conditions
     const { fate, timeline } = this
     const name = fate.numbered(`${place}.at`)
     const isSettling = place.endsWith('/settle')
     const isCounting = place.endsWith('svcCount')
-    const weight = isSettling || isCounting || place.endsWith('svcRecord') ? SETTLING_WEIGHT : 1
+    const isRecording = place.endsWith('svcRecord')
+    const weight = isSettling || isCounting || isRecording ? SETTLING_WEIGHT : 1
+    const wanted = isRecording && this.isWanted('sale', payment)
+    if (wanted) return void this.abandon(process, wanted)
     const ambushed =
       (isSettling || isCounting) && fate.strike(`${name}.ambush`, this.conditions.ambush, timeline.nowMs)
     if (ambushed) return void this.#ambush(process, ambushed)
@@ -186,16 +189,19 @@ export class World {
     this.abandon(process, dice)
   }
 
-  /** An act of this name wants the next process that settles to die there, or the next that counts a call to stand still. */
-  want(moment: Moment, name: string): void {
+  /**
+   * An act of this name wants the next process that settles to die there, the one that records its payment to stand still, or the next that
+   * counts a call.
+   */
+  want(moment: Moment, name: string, payment?: string): void {
     const dice = this.fate.strike(name, 1, this.timeline.nowMs)
-    if (dice) this.#wanted = { moment, dice }
+    if (dice) this.#wanted = { moment, dice, payment }
   }
 
   /** The dice of the act that wants so, once. */
-  isWanted(moment: Moment): Dice | undefined {
+  isWanted(moment: Moment, payment?: string): Dice | undefined {
     const wanted = this.#wanted
-    if (wanted?.moment !== moment || this.fate.isOver) return undefined
+    if (wanted?.moment !== moment || wanted.payment !== payment || this.fate.isOver) return undefined
     this.#wanted = undefined
     return wanted.dice
   }

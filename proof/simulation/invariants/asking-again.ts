@@ -182,6 +182,7 @@ function checkAgain(world: World, asking: Asking, reply: WireReply): void {
   const isAddressed = hasAddressAlone(world, asking)
   const isAnother = (other: Asking) =>
     other.key !== key ||
+    taskIn(other) !== taskIn(asking) ||
     other.body !== asking.body ||
     other.endpoint !== endpoint ||
     (isAddressed && other.address !== asking.address)
@@ -205,6 +206,9 @@ function checkAgain(world: World, asking: Asking, reply: WireReply): void {
   if (hasKey && onLostResponse === 'replay')
     truth.violated('answer-can-be-had', `${act} paid ${txId} under a key and got ${reply.status} ${code}`)
 }
+
+/** The task names the call, and no key beside it does. */
+const taskIn = ({ request }: Asking) => /"taskId":"([^"]*)"/.exec(request.body ?? '')?.[1]
 
 /** A task's id is its key where no others count, too: for ten minutes from when its payment was found. */
 function isOldTask({ truth, timeline }: World, { payment, request }: Asking): boolean {

@@ -48,6 +48,8 @@ export async function audited(world: World): Promise<void> {
     // The call that charged it died with its process, before it could say so.
     const died = hasDied(world, txId)
     if (died && UNTOLD.has(finding)) continue
+    // A store that forgot a payment lets it be answered twice. The chain took it once.
+    if (finding === 'charged_twice' && txId && truth.losses.payment(txId)) continue
     // Of two processes whose clocks differ an audit cannot say which word was the last, nor whether a call began before its
     // payment landed.
     const isDoubted = truth.calls.some(call => call.txId === txId && call.charged === 'maybe')

@@ -14,7 +14,7 @@ import type { World } from './world.js'
 
 const APPEND_MS = 4
 /** An episode sets some files aside, of an eighth of it, and deletes none. */
-const BYTES_MAX = 100_000
+const BYTES_MAX = 200_000
 
 const HEADER = {
   journal: 1,

@@ -334,6 +334,65 @@ describe('a call that did not charge', () => {
   })
 })
 
+describe('a window that was paid for, and that its store may have lost', () => {
+  const sold = { call: { sold: WINDOW } } as const
+
+  /** A store of windows that fails so often, under a clock that moves while it is waited for. */
+  function selling(failures: number, more: Scene = {}) {
+    const put: unknown[] = []
+    let nowMs = 0
+    const after = (ms: number, callback: () => void) => {
+      nowMs += ms
+      queueMicrotask(callback)
+      return () => {}
+    }
+    const it = keyed(REPLAY, {
+      ...sold,
+      ...more,
+      world: {
+        clock: { monotonic: () => nowMs, now: () => nowMs, after },
+        subscriptions: {
+          putIfAbsent: async (...given: unknown[]) => {
+            put.push(given)
+            if (put.length <= failures) throw DOWN
+          },
+        },
+      } as never,
+    })
+    return { it, put, waitedMs: () => nowMs }
+  }
+  const KEPT = ['window', { endpoint: expect.any(String), expiresAtMs: 5 }]
+
+  it.each<[string, Scene, ChargeFinal, boolean]>([
+    ['whose close another call has overtaken', { closed: 'superseded' }, 'settled', true],
+    ['whose close got no answer', { closed: DOWN }, 'settled', true],
+    ['whose close did what it should', { closed: 'closed' }, 'settled', false],
+    ['that is given back', { closed: 'superseded' }, 'unsettled', false],
+    ['that sold none', { closed: 'superseded', call: {} }, 'settled', false],
+  ])('of a call %s', async (_, more, final, isStored) => {
+    const { it, put } = selling(0, more)
+    await closed(it, final)
+    expect(put).toEqual(isStored ? [KEPT] : [])
+  })
+
+  it('is stored again until its store answers, and the call is in flight until then', async () => {
+    const { it, put } = selling(2, { closed: 'superseded' })
+    const { inFlightMeanwhile, inFlight, logged } = await closed(it, 'settled')
+    expect([put, inFlightMeanwhile, inFlight]).toEqual([[KEPT, KEPT, KEPT], 1, 0])
+    const said = { how: 'complete', txId: it.call.payment.txId, err: DOWN }
+    expect(logged).toEqual([said, said])
+  })
+
+  it('is given up where its store is silent for longer than certainty may take', async () => {
+    const { it, put, waitedMs } = selling(Number.POSITIVE_INFINITY, { closed: 'superseded' })
+    const { certaintyMs } = it.world.rules.timeouts
+    expect((await closed(it, 'settled')).inFlight).toBe(0)
+    expect(waitedMs()).toBeLessThan(certaintyMs)
+    expect(waitedMs()).toBeGreaterThan(certaintyMs - 5_000)
+    expect(put.length).toBeGreaterThan(5)
+  })
+})
+
 describe('giving back', () => {
   it('is done once', async () => {
     const it = held({ call: { sold: WINDOW } })

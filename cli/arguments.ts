@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { CommanderError, InvalidArgumentError } from 'commander'
 import { METHODS } from '../src/domain/index.js'
-import type { FlagsOf } from './command.js'
+import type { FlagsOf } from './define-command.js'
 
 const STANDARD_INPUT = 0
 

@@ -9,7 +9,7 @@ import {
   SvcError,
 } from '../src/domain/index.js'
 import { momentArgument, urlArgument } from './arguments.js'
-import type { FlagsOf } from './command.js'
+import type { FlagsOf } from './define-command.js'
 import { networkArgument, networkOfFlags, type RemoteFlags, sandboxUrl } from './networks.js'
 
 export const JOURNALS = [

@@ -6,7 +6,6 @@
  *
  * @packageDocumentation
  */
-
 import { type ClientOptions, settingsOf } from './app/client/client-options.js'
 import { PayingClient } from './app/client/paying-client.js'
 
@@ -79,7 +78,7 @@ export type {
   SpendLedger,
   SpendPayment,
 } from './ports/spend-ledger.js'
-export { type AlgodRegistryOptions, algodRegistry } from './registry/algorand-registry.js'
+export { type AlgodRegistryOptions, algodRegistry } from './registry/read-registry.js'
 export {
   type AgentVerdict,
   type AskedRegistry,

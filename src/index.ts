@@ -2,21 +2,21 @@
 
 export type { Timeouts } from './app/charge/charge-deps.js'
 export { defineAgent, defineEndpoint } from './app/define-agent.js'
-export type { AdvancedOptions } from './app/server/advanced-options.js'
-export type { IdempotencyOptions } from './app/server/charge-options.js'
 export type { AgentHandler } from './app/server/create-handler.js'
 export type { ShutdownReport } from './app/server/drain.js'
 export type { HealthCheck } from './app/server/health.js'
 export { networkFrom } from './app/server/network-from-environment.js'
-export type { WebhookOptions } from './app/server/observer-options.js'
-export type { FacilitatorElsewhere, NodeElsewhere } from './app/server/remotes-from-options.js'
+export type { AdvancedOptions } from './app/server/options/advanced-options.js'
+export type { IdempotencyOptions } from './app/server/options/charge-options.js'
+export type { WebhookOptions } from './app/server/options/observer-options.js'
+export type { FacilitatorElsewhere, NodeElsewhere } from './app/server/options/remote-options.js'
 export type {
   HandlerOptions,
   Ready,
   ServeOptions,
   ServerOptions,
   Stores,
-} from './app/server/server-options.js'
+} from './app/server/options/server-options.js'
 // Define and serve
 export type { SettlementMessage } from './audit/webhook/settlement-webhook.js'
 // Call and pay
@@ -68,7 +68,7 @@ export type { Merchant, QuoteExtra } from './domain/quote-fields.js'
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { Subscription } from './domain/subscription-terms.js'
-export type { ExpressRequest, FastifyRequest, Gate, GateTerms } from './gate/gate.js'
+export type { ExpressRequest, FastifyRequest, Gate, GateTerms } from './gate/gate-types-and-sold-answers.js'
 export type { CallObserver, EndedCall, LoggedEntry, Runs, UnitsOfCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {

@@ -7,22 +7,22 @@ import type { Koa } from './adapters/http/koa-request.js'
 import { atStart, defineEndpoint, defineGate } from './app/define-agent.js'
 import { type AgentHandler, handlerParts } from './app/server/create-handler.js'
 import type { ShutdownReport } from './app/server/drain.js'
-import type { BesideTheCore } from './app/server/server-environment.js'
 import {
   type HandlerOptions,
   listeningOf,
   type Ready,
   type ServeOptions,
   type ServerOptions,
-} from './app/server/server-options.js'
-import { settingsOf } from './app/server/settings-from-options.js'
-import { auditOf } from './audit/assemble-audit.js'
+} from './app/server/options/server-options.js'
+import { settingsOf } from './app/server/options/server-settings.js'
+import type { BesideTheCore } from './app/server/server-environment.js'
+import { auditOf } from './audit/set-up-observers.js'
 import type { AgentDef, AgentOptions } from './domain/agent.js'
 import { SvcError } from './domain/errors.js'
-import { gateOver } from './gate/create-gate.js'
-import type { Gate } from './gate/gate.js'
+import { gateOver } from './gate/express-fastify-koa-hono.js'
+import type { Gate } from './gate/gate-types-and-sold-answers.js'
 import { every, systemClock } from './ports/clock.js'
-import { registryOf } from './registry/algorand-registry.js'
+import { registryOf } from './registry/read-registry.js'
 
 export const BESIDE: BesideTheCore = { audit: auditOf, registry: registryOf }
 

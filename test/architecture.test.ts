@@ -4,7 +4,7 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { SCOPES } from '../proof/mutation/scopes.mjs'
-import { OPTIONS } from '../src/app/server/server-options.js'
+import { OPTIONS } from '../src/app/server/options/server-options.js'
 import { chargeTable } from '../src/domain/machines/charge.machine.js'
 import { optionNames } from '../src/domain/option-checks.js'
 
@@ -16,9 +16,9 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 29_602, // 23,000
+  'lines of the core': 29_588, // 23,000
   'files of the core': 247, // 270
-  'lines of src and cli': 51_232, // 40,000
+  'lines of src and cli': 51_207, // 40,000
   'lines of agents, templates and create': 2_204,
   'files of src/ports': 18, // 18
   'states of a charge': 16,
@@ -49,7 +49,7 @@ const ADAPTERS_OF_THE_MACHINE = [
 /** What a seller or a buyer loads. */
 const CORE = ['src/domain', 'src/ports', 'src/adapters', 'src/app']
 
-const CALL_RECORD = 'src/app/charge/call-record.ts'
+const CALL_RECORD = 'src/app/charge/call-at-work.ts'
 const PARTS_OF_A_CALL = [
   ...['PresentedPayment', 'Holds', 'CallsWindow', 'CallTerms'],
   ...['Handled', 'EarlierCall', 'CallEnd'],
@@ -78,7 +78,7 @@ const LAYERS = [
   // The rooms beside the core.
   ...['src/gate/', 'src/bazaar/'],
   ...['src/registry/', 'src/facilitator/', 'src/audit/', 'src/sandbox/', 'src/testing/'],
-  ...['src/wallet/', 'src/checks/', 'src/localnet/', 'src/trigger/', 'src/mcp-bridge/'],
+  ...['src/wallet/', 'src/checks/', 'src/localnet/', 'src/trigger/', 'src/mcp-buyer/'],
   ...['src/', 'cli/', 'agents/'],
 ]
 
@@ -86,8 +86,8 @@ const LAYERS = [
 const OF_THE_SANDBOX = [
   ...['src/sandbox/', 'src/domain/', 'src/ports/'],
   ...['src/adapters/algorand/', 'src/facilitator/group-checks.ts', 'src/facilitator/bazaar-index.ts'],
-  'src/facilitator/protocol-answers.ts',
-  'src/registry/registry-boxes.ts',
+  'src/facilitator/x402-answers.ts',
+  'src/registry/encode-boxes.ts',
 ]
 
 const sources = ['src', 'cli', 'agents'].flatMap(sourcesUnder)

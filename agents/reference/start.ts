@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 import { systemError } from '../../cli/system-error.js'
-import { DEFAULT_PORT } from '../../src/app/server/server-options.js'
+import { DEFAULT_PORT } from '../../src/app/server/options/server-options.js'
 import { SvcError } from '../../src/index.js'
 import { BASE_PATH } from './agent.js'
 import { startOnSandbox } from './on-sandbox.js'

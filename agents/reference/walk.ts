@@ -1,5 +1,5 @@
 /** One paid call, told step by step from what went over the wire, what the ledger holds and what the machine says. */
-import { decodeMember } from '../../src/adapters/algorand/encoded-transactions.js'
+import { decodeMember } from '../../src/adapters/algorand/decode-by-algosdk.js'
 import { wordsOf } from '../../src/audit/page/step-words.js'
 import { formatUsd } from '../../src/domain/money.js'
 import {

@@ -11,7 +11,7 @@ import {
 } from '../../src/audit/index.js'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { booksOf, JOURNAL_FLAGS, JOURNALS } from '../journals.js'
 import { columns, json, note, print, printable } from '../output.js'
 

@@ -2,7 +2,7 @@
 import type { BazaarAnswer, BazaarResource, WholeBazaarAnswer } from '../../src/client.js'
 import { networkOf, priceOf, primitiveText, SvcError } from '../../src/domain/index.js'
 import { urlArgument, wholeArgument } from '../arguments.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { EXIT } from '../exit.js'
 import { facilitatorOf, ownNetworkIfAny } from '../networks.js'
 import { json, note, print, printable, whileWaiting } from '../output.js'

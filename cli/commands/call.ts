@@ -18,7 +18,7 @@ import {
   withQuery,
 } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { NETWORK_OPTION, networkFromEnvironment, ownNetworkIfAny } from '../networks.js'
 import { balanceRows, columns, note, printable, whileWaiting, written } from '../output.js'
 import { printAnswer, printAnswerAsJson, printStream } from '../print-answer.js'

@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { portArgument } from '../arguments.js'
-import { command } from '../command.js'
-import type { Report } from '../dev/announce.js'
+import { command } from '../define-command.js'
+import { interruption, programAt, runDevLoop } from '../dev/find-and-run-program.js'
 import type { LocalNetwork } from '../dev/local-network.js'
-import { callTold, failureTeller, logTold, offerTold } from '../dev/messages.js'
-import { interruption, programAt, runDevLoop } from '../dev/program.js'
+import type { Report } from '../dev/preloaded-reporter.js'
+import { callTold, failureTeller, logTold } from '../dev/print-reports.js'
 import { type SourceChanges, sourceChanges } from '../dev/source-changes.js'
 import { ownNetworkIfAny } from '../networks.js'
 import { json, note, print, printable, type Shown } from '../output.js'
@@ -116,7 +116,7 @@ function offerTeller(
 ): (port: number) => void {
   let last = ''
   const tell = async (port: number) => {
-    const { offerAt } = await import('../dev/first-call.js')
+    const { offerAt, offerTold } = await import('../dev/first-call.js')
     const network = local?.network ?? ownNetworkIfAny()?.given
     const prefixes = ['', ...pathsIn(sources)]
     const offer = await offerAt(port, { network, headers: OFFER_HEADERS, prefixes })

@@ -2,7 +2,7 @@
 import type { Finding } from '../../src/checks/index.js'
 import { SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { EXIT } from '../exit.js'
 import { ALGOD_OPTION, facilitatorOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
 import { json, printable, type Shown, styled, tell, whileWaiting } from '../output.js'

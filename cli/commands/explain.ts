@@ -1,5 +1,5 @@
 /** `svc explain`: what a code means, and what to do. */
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { codeNear, wordsOf } from '../error-codes.js'
 import { print } from '../output.js'
 

@@ -5,7 +5,7 @@ import { cp, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promise
 import { basename, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { SvcError, shellWord } from '../../src/domain/index.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { json, print, printable } from '../output.js'
 import { PACKAGE_FOLDER, TYPESCRIPT_SINCE, typeScriptFlags } from '../package.js'
 

@@ -2,7 +2,7 @@
 import { shellWord } from '../../src/domain/index.js'
 import type { Localnet } from '../../src/localnet/index.js'
 import { portArgument } from '../arguments.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { signalled } from '../exit.js'
 import { columns, json, printable, STDERR_LOGGER, tell, whileWaiting } from '../output.js'
 

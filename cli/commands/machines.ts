@@ -11,7 +11,7 @@ import {
   stately,
 } from '../../src/audit/index.js'
 import { SvcError } from '../../src/domain/index.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { json, type Shown, tell, writeResult } from '../output.js'
 
 type Format = 'mermaid' | 'svg' | 'json'

@@ -1,7 +1,7 @@
 /** `svc manifest`: prints an agent's manifest. */
 import type { ManifestEndpoint } from '../../src/client.js'
 import { primitiveText, windowShown } from '../../src/domain/index.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { columns, json, print, printable } from '../output.js'
 
 export const manifestCommand = command({

@@ -1,9 +1,8 @@
 /** `svc mcp`: serves an agent's endpoints as tools for desktop clients, over stdio. Stdout carries only the protocol. */
 import { endLines, type PaymentEnd } from '../../src/app/client/index.js'
-import type { ActiveSubscription, SvcClient } from '../../src/client.js'
 import { required, WALLET_OPTION } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { EXIT, signalled } from '../exit.js'
 import { NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
 import { note, printable } from '../output.js'
@@ -39,11 +38,12 @@ Example:
   const mnemonic = await walletWords(flags.wallet)
   const keys = keysIn(taken('SVC_SUBSCRIPTION_KEY'))
   // Loaded here and not above, so that no other command loads it.
-  const [{ SvcClient, memorySpendLedger }, { bridgeTo, toolServer }, { serveStdio }] = await Promise.all([
-    import('../../src/client.js'),
-    import('../../src/mcp-bridge/mcp-bridge.js'),
-    import('@modelcontextprotocol/server/stdio'),
-  ])
+  const [{ SvcClient, memorySpendLedger }, { bridgeTo, toolServer, windowsBought }, { serveStdio }] =
+    await Promise.all([
+      import('../../src/client.js'),
+      import('../../src/mcp-buyer/mcp-bridge.js'),
+      import('@modelcontextprotocol/server/stdio'),
+    ])
   const ledger = balanceFile(memorySpendLedger())
   const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay, ledger })
   const isHeld = (await client.balances()).some(({ agent }) => new URL(agent).host === new URL(url).host)
@@ -76,20 +76,6 @@ function keysIn(given = ''): ReadonlyMap<string, string> {
       return [name, key]
     }),
   )
-}
-
-/** The windows that this session bought: a key that was given is the user's secret. */
-function windowsBought(client: SvcClient) {
-  const given = new Set(client.activeSubscriptions.map(({ key }) => key))
-  const bought = new Map<string, ActiveSubscription>()
-  return {
-    news() {
-      const news = client.activeSubscriptions.filter(({ key }) => !given.has(key) && !bought.has(key))
-      for (const window of news) bought.set(window.key, window)
-      return news
-    },
-    all: () => [...bought.values()],
-  }
 }
 
 /** When the host leaves while a call is being paid, the process ends after that call. A signal ends it at once. */

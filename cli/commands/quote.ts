@@ -11,7 +11,7 @@ import {
   TESTNET,
 } from '../../src/domain/index.js'
 import { methodArgument, requestFlags, sentAs, withQuery } from '../arguments.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { ownNetworkIfAny } from '../networks.js'
 import { columns, json, print } from '../output.js'
 

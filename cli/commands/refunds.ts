@@ -1,7 +1,7 @@
 /** `svc refunds`: what is owed to callers, by the journals and the chain. Sends nothing. Exit code 1 where something is owed. */
 import { OWED_REASONS, type OwedRefund, type OwedReport } from '../../src/audit/index.js'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { booksOf, JOURNAL_FLAGS, JOURNALS } from '../journals.js'
 import { columns, json, printable, styled, tell } from '../output.js'
 

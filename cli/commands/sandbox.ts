@@ -4,7 +4,7 @@ import { networkFrom } from '../../src/app/server/network-from-environment.js'
 import { formatUsd, isPublicNetwork, shellWord } from '../../src/domain/index.js'
 import type { Sandbox, SandboxOptions } from '../../src/sandbox.js'
 import { portArgument } from '../arguments.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { signalled } from '../exit.js'
 import { columns, json, printable, tell } from '../output.js'
 

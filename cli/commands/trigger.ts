@@ -2,7 +2,7 @@
 import { formatUsd, SvcError } from '../../src/domain/index.js'
 import { CASE_NAMES, CASES, loadPlayer, type Played } from '../../src/trigger/index.js'
 import { jsonArgument, required, urlArgument } from '../arguments.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
 import { json, printable, type Shown, styled, tell } from '../output.js'

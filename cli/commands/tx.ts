@@ -1,7 +1,7 @@
 /** `svc tx`: whether a payment in USDC landed, and what it moved. Exit code 0 says that it landed, and nothing else does. */
 import { SvcError } from '../../src/domain/index.js'
 import { roundArgument, txIdArgument, urlArgument } from '../arguments.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { ALGOD_OPTION, indexerOf, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
 import { json, tell, whileWaiting } from '../output.js'
 

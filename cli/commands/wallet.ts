@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
 import type { Holdings } from '../../src/wallet/index.js'
 import { WALLET_OPTION } from '../arguments.js'
-import { command } from '../command.js'
+import { command } from '../define-command.js'
 import { ALGOD_OPTION, NETWORK_OPTION, networkOfFlags, nodeOf } from '../networks.js'
 import { columns, json, note, print, tell, whileWaiting } from '../output.js'
 

@@ -1,4 +1,4 @@
-/** Reads an agent's offer from its manifest, and makes a first call of it that can be pasted into a shell. */
+/** Reads an agent's offer from its manifest, and prints it with a first call that can be pasted into a shell. */
 import {
   type Manifest,
   type ManifestEndpoint,
@@ -7,7 +7,8 @@ import {
   SvcClient,
   SvcError,
 } from '../../src/client.js'
-import { examplesOf } from '../../src/domain/index.js'
+import { examplesOf, shellWord, windowShown } from '../../src/domain/index.js'
+import { printable } from '../output.js'
 
 const client = new SvcClient({ retry: false })
 
@@ -130,4 +131,50 @@ export async function targetAt(
     `No endpoint at ${url} quotes a price for an example of its input: give --endpoint and --body`,
     'invalid_request',
   )
+}
+
+export function offerTold(
+  { url, manifest, call, auditUrl }: Offer,
+  exports: readonly string[] | undefined,
+): string[] {
+  const { name, network, payTo, endpoints } = manifest
+  return [
+    '',
+    `${printable(name)} on ${url}, ${network}, paid to ${printable(payTo)}`,
+    ...endpoints.map(endpointTold),
+    ...(auditUrl === undefined ? [] : ['', `Calls and money: ${auditUrl}`]),
+    ...(call ? ['', ...(exports ? paidTold(call, exports) : quoteTold(call))] : []),
+    '',
+    'Ctrl-C stops it.',
+  ]
+}
+
+function endpointTold({ method, url, price, period, calls }: ManifestEndpoint): string {
+  return `  ${printable(`${method} ${url}  ${price}${windowShown({ period, calls })}`)}`
+}
+
+function quoteTold({ url, body }: FirstCall): string[] {
+  return [
+    'Ask for its price, for nothing:',
+    '',
+    `  ${svc()} quote ${shellWord(printable(url))}${bodyFlag(body)}`,
+  ]
+}
+
+function paidTold({ url, body, price }: FirstCall, exports: readonly string[]): string[] {
+  return [
+    'Pay it with play money. Paste this into another terminal, here:',
+    '',
+    ...exports,
+    `  ${svc()} call ${shellWord(printable(url))} --max-price ${price}${bodyFlag(body)}`,
+  ]
+}
+
+function bodyFlag(body: string | undefined): string {
+  return body === undefined ? '' : ` --body ${shellWord(printable(body))}`
+}
+
+/** Under an npm script `svc` may not be on the path; `--no` keeps npx from fetching another author's package of that name. */
+function svc(): string {
+  return process.env.npm_lifecycle_event ? 'npx --no svc' : 'svc'
 }

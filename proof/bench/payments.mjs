@@ -1,6 +1,6 @@
 /** Payments signed before anything is measured. All are different: ours refuses a payment that is presented twice. */
 import { createHash } from 'node:crypto'
-import { algorandPaymentSigner } from '../../dist/src/adapters/algorand/payment-signer.js'
+import { algorandPaymentSigner } from '../../dist/src/adapters/algorand/sign-payment-group.js'
 import { signingKeyFromSeed } from '../../dist/src/adapters/algorand/signing-keys.js'
 import { TESTNET } from '../../dist/src/domain/network.js'
 import { post } from './load.mjs'

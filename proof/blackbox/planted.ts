@@ -54,7 +54,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     found: ['free-units'],
   },
   'whoever brings a payment that landed is answered': {
-    file: 'src/app/charge/record-names.js',
+    file: 'src/app/charge/names-in-stores.js',
     from: /isBearer: !\([^)]*\)/,
     to: 'isBearer: false',
     found: ['stolen-answer'],

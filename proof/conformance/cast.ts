@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Address, multisigAddress, SignedTransaction, type Transaction } from 'algosdk'
 import { type SigningKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
+import { bytesToSign } from '../../src/adapters/algorand/transaction-hashes.js'
 import type { Member } from './peer.js'
 
 interface Start {

@@ -10,7 +10,7 @@ import {
   type Transaction,
 } from 'algosdk'
 import type { SigningKey } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign, GROUP_SIZE_MAX, txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
+import { bytesToSign, GROUP_SIZE_MAX, txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
 import type { Asked, Member, Peer } from './peer.js'
 import { askAt } from './sandbox-peer.js'
 import { bind } from './stage.js'

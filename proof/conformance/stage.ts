@@ -8,7 +8,7 @@ import {
   type TransactionParams,
   TransactionType,
 } from 'algosdk'
-import { bytesToSign, groupIdOf, hashOf, txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
+import { bytesToSign, groupIdOf, hashOf, txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
 import type { Cast, Label } from './cast.js'
 import { type Masked, maskedReply } from './mask.js'
 import type { Asked, Peer } from './peer.js'

@@ -23,7 +23,7 @@ export const SCOPES = {
     ],
   },
   chain: {
-    mutate: ['src/adapters/algorand/{chain-reader,last-round,node-response-reader}.ts'],
+    mutate: ['src/adapters/algorand/{chain-reader,watch-node,node-response-reader}.ts'],
     tests: ['test/adapters/{chain,algod}.test.ts'],
   },
   spending: {
@@ -52,7 +52,7 @@ export const SCOPES = {
     tests: ['test/app/{balance-calls,charge,recording,settling,window-calls}.test.ts'],
   },
   charge: {
-    mutate: ['src/app/charge/{leases,payments-in-doubt,pending-moves}.ts'],
+    mutate: ['src/app/charge/{leases,look-up-payments-in-doubt,resend-lost-moves}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/upkeep.test.ts'],
@@ -60,7 +60,7 @@ export const SCOPES = {
   admission: {
     mutate: [
       'src/app/charge/effects/{admit,open,validate,entitle,price,verify}.ts',
-      'src/app/charge/{record-names,check-payer-proof,stored-answers}.ts',
+      'src/app/charge/{names-in-stores,check-payer-proof,seal-answers}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
@@ -70,7 +70,10 @@ export const SCOPES = {
     ],
   },
   balances: {
-    mutate: ['src/app/charge/effects/{count,cover-by-balance}.ts', 'src/app/charge/{balances,close-move}.ts'],
+    mutate: [
+      'src/app/charge/effects/{count,cover-by-balance}.ts',
+      'src/app/charge/{balances,build-close-move}.ts',
+    ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
     tests: ['test/app/{balance-calls,closing,stream-ends,window-calls}.test.ts'],
@@ -83,7 +86,7 @@ export const SCOPES = {
   },
   endings: {
     mutate: [
-      'src/app/charge/{walk-charge-machine,call-record,close-call,call-outcome,subscription-windows}.ts',
+      'src/app/charge/{walk-charge-machine,call-at-work,close-call,call-outcome,subscription-windows}.ts',
     ],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],

@@ -18,7 +18,7 @@ import {
 import { NO_ADDRESS } from '../ports/charge.js'
 import { madeOf } from './charge/make-handler-context.js'
 import { NoAnswer, renderHead } from './charge/render-answer.js'
-import { COLLECTED_BYTES_MAX } from './charge/render-stream.js'
+import { COLLECTED_BYTES_MAX } from './charge/stream-from-handler.js'
 
 interface Options extends UpstreamOptions, EndpointLimits, Pick<EndpointDef, 'name' | 'methods' | 'input'> {
   readonly method?: Method

@@ -1,5 +1,4 @@
 /** Examines an agent from outside, as an index does before it lists the agent. Nothing is paid. */
-
 import { urlOf } from '../app/client/build-request.js'
 import { manifestUrl } from '../app/client/fetch-manifest.js'
 import { listWholeBazaar } from '../bazaar/list-bazaar.js'

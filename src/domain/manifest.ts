@@ -1,5 +1,4 @@
 /** The manifest: the facts that a stranger needs to call and pay this agent. */
-
 import type { AgentDef } from './agent.js'
 import type { BalanceTerms } from './balance-terms.js'
 import type { EndpointDef } from './endpoint.js'

@@ -3,10 +3,10 @@
  * to a listed address. Everything is checked before the first signature, because a signature cannot be taken back.
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
-import { encoded } from '../adapters/algorand/encoded-transactions.js'
+import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import type { SuggestedParams } from '../adapters/algorand/node-clients.js'
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
-import { isWholeGroup } from '../adapters/algorand/transaction-bytes.js'
+import { isWholeGroup } from '../adapters/algorand/transaction-hashes.js'
 import { formatUsd, parseBaseUnits } from '../domain/money.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { isRecord } from '../domain/x402.js'

@@ -1,6 +1,6 @@
 /** A facilitator of one's own: answers the protocol over one node, and pays the fees with one key. */
 import { hash } from 'node:crypto'
-import { encodedMember } from '../adapters/algorand/encoded-transactions.js'
+import { encodedMember } from '../adapters/algorand/decode-by-algosdk.js'
 import type { SuggestedParams } from '../adapters/algorand/node-clients.js'
 import { cachedParams } from '../adapters/algorand/node-clients.js'
 import { nodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
@@ -23,6 +23,7 @@ import { facilitatorNode } from './facilitator-node.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
 import { type Refused, sponsoredGroup } from './group-checks.js'
+import { begun, paymentSettler, type Settlement, sharedQuestions, simulated } from './settle-payment.js'
 import {
   BUDGET_EXHAUSTED,
   codeOf,
@@ -31,8 +32,7 @@ import {
   settleAnswer,
   supportedAnswer,
   USED_UP,
-} from './protocol-answers.js'
-import { begun, paymentSettler, type Settlement, sharedQuestions, simulated } from './settle-payment.js'
+} from './x402-answers.js'
 
 const PARAMS_MAX_AGE_MS = 3_000
 /** Verifications of one payer that fail. More of its payments are not looked at, so that they cost the node nothing. */

@@ -36,7 +36,7 @@ import {
 import type { Logger } from '../ports/logger.js'
 import { type BazaarIndex, createBazaarIndex } from './bazaar-index.js'
 import { facilitatorMetrics } from './facilitator-metrics.js'
-import { type Question, questionIn } from './protocol-answers.js'
+import { type Question, questionIn } from './x402-answers.js'
 
 type Operation = 'verify' | 'settle'
 

@@ -9,8 +9,8 @@ import {
   encoded,
   isCanonical,
   isSignedBy,
-} from '../adapters/algorand/encoded-transactions.js'
-import { GROUP_SIZE_MAX } from '../adapters/algorand/transaction-bytes.js'
+} from '../adapters/algorand/decode-by-algosdk.js'
+import { GROUP_SIZE_MAX } from '../adapters/algorand/transaction-hashes.js'
 import { parseBaseUnits } from '../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../domain/network.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'

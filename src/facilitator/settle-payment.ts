@@ -17,7 +17,7 @@ import {
   SIMULATION_FAILED,
   type Submitted,
   USED_UP,
-} from './protocol-answers.js'
+} from './x402-answers.js'
 
 export interface Settlement {
   readonly txId: string

@@ -21,7 +21,7 @@ import {
   signingKey,
   signingKeyFromSeed,
 } from '../adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../adapters/algorand/transaction-bytes.js'
+import { bytesToSign } from '../adapters/algorand/transaction-hashes.js'
 import { causeOf } from '../app/client/http-reply.js'
 import { SvcError } from '../domain/errors.js'
 import { type NetworkFacts, USDC_DECIMALS } from '../domain/network.js'

@@ -2,7 +2,6 @@
  * Makes a LocalNet ready to sell and to pay on: USDC, a buyer, a seller, a sponsor, and a facilitator in this process. What it
  * makes on the chain stays there, and is found again at the next start.
  */
-
 import { lookup } from 'node:dns/promises'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'

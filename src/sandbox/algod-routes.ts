@@ -1,5 +1,4 @@
 /** A node's REST interface, with a node's own words. What it does not emulate is answered with 501. */
-
 import { account, application, asset, holding, noApplication } from './algod/account-routes.js'
 import { block, hash, txids } from './algod/block-routes.js'
 import { unemulated } from './algod/replies.js'

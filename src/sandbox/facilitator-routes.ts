@@ -4,7 +4,6 @@
  * payment that has landed it says no and names no transaction, and it verifies one that waits for its round. Sellers must be
  * tested on that.
  */
-
 import type { SignedTransaction } from 'algosdk'
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
@@ -12,15 +11,9 @@ import { networkIdsOf } from '../domain/network.js'
 import { encodeHeader } from '../domain/x402.js'
 import type { BazaarIndex } from '../facilitator/bazaar-index.js'
 import { checkGroup, Refusal, type Refused, refusalOf, sponsoredGroup } from '../facilitator/group-checks.js'
-import {
-  codeOf,
-  invalid,
-  type Question,
-  questionIn,
-  supportedAnswer,
-} from '../facilitator/protocol-answers.js'
+import { codeOf, invalid, type Question, questionIn, supportedAnswer } from '../facilitator/x402-answers.js'
 import { type Clock, sleep } from '../ports/clock.js'
-import { MIN_FEE_MICRO_ALGOS } from './evaluate-group.js'
+import { MIN_FEE_MICRO_ALGOS } from './apply-group.js'
 import { cut, type Fault, type FaultSource, type Stage, transportFault } from './faults.js'
 import type { Ledger } from './ledger.js'
 import { BadRequest, get, json, jsonBody, post, type Reply, type Route } from './web-server.js'

@@ -1,11 +1,11 @@
 /** An Algorand ledger without consensus. It keeps every landed transaction, about 1 kB a payment, until the process ends. */
 import type { SignedTransaction } from 'algosdk'
-import { encoded } from '../adapters/algorand/encoded-transactions.js'
+import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './account-balances.js'
-import { type Evaluation, evaluateGroup, type MemberResult, type Simulated } from './evaluate-group.js'
-import type { Refusal } from './node-refusal.js'
+import { type Evaluation, evaluateGroup, type MemberResult, type Simulated } from './apply-group.js'
+import type { Refusal } from './check-group-form.js'
 import type { Rounds } from './rounds.js'
 import { type Dropped, landedIds, waitingGroups } from './waiting-groups.js'
 

@@ -1,7 +1,7 @@
 /** A node's pool: groups that were accepted and have not landed. Each sees what the ones before it did. */
 import type { SignedTransaction, Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/address.js'
-import { encoded } from '../adapters/algorand/encoded-transactions.js'
+import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import { type Account, Draft } from './account-balances.js'
 
 export interface LandedIds {

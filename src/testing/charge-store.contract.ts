@@ -1,13 +1,13 @@
 /** The promises of `src/ports/charge-store.ts`, for any implementation of it. */
 import { balanceCases } from './charge-store/balance.cases.js'
-import { bearerCases } from './charge-store/bearer.cases.js'
-import { boundedMemoryCases } from './charge-store/bounded-memory.cases.js'
-import { closeCases } from './charge-store/close.cases.js'
+import { boundedMemoryCases, ownersBudgetCases } from './charge-store/bounds-and-budgets.cases.js'
+import { closeCases } from './charge-store/close-and-forfeit.cases.js'
 import { casesOf, type MakeChargeStore } from './charge-store/fixture.js'
-import { leaseCases } from './charge-store/lease.cases.js'
-import { concurrentCallsCases, openCases } from './charge-store/open.cases.js'
+import { leaseCases } from './charge-store/lease-and-renew.cases.js'
+import { concurrentCallsCases, openCases } from './charge-store/open-and-race.cases.js'
+import { bearerCases } from './charge-store/open-without-proof.cases.js'
 import { resentMovesCases } from './charge-store/resent-moves.cases.js'
-import { resolveCases } from './charge-store/resolve.cases.js'
+import { resolveCases } from './charge-store/resolve-orphan-by-chain.cases.js'
 import type { Contract } from './runner.js'
 
 export type { ChargeStoreHarness, MakeChargeStore } from './charge-store/fixture.js'
@@ -23,6 +23,7 @@ export const chargeStoreContract: Contract<MakeChargeStore> = (runner, name, mak
     describe('leasing', () => leaseCases(cases))
     describe('closing', () => closeCases(cases))
     describe('resolving', () => resolveCases(cases))
+    describe('keeping', () => ownersBudgetCases(cases))
     describe('resending', () => resentMovesCases(cases))
   })
 }

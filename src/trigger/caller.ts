@@ -1,6 +1,6 @@
 /** One caller with play money in front of one endpoint: sends what a case says, and counts on the ledger what it cost. */
 import { algodClient } from '../adapters/algorand/node-clients.js'
-import { algorandPaymentSigner } from '../adapters/algorand/payment-signer.js'
+import { algorandPaymentSigner } from '../adapters/algorand/sign-payment-group.js'
 import { signingKeyFromSeed } from '../adapters/algorand/signing-keys.js'
 import { isReplay, receiptOf } from '../app/client/charge-evidence.js'
 import { errorCodeOf, type HttpReply, wholeReply } from '../app/client/http-reply.js'

@@ -8,7 +8,7 @@ import {
 import { type Algod, algodOver } from '../adapters/algorand/node-clients.js'
 import { type NodeOptions, nodeClient } from '../adapters/algorand/node-response-reader.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
-import { bytesToSign, txIdOf } from '../adapters/algorand/transaction-bytes.js'
+import { bytesToSign, txIdOf } from '../adapters/algorand/transaction-hashes.js'
 import { SvcError } from '../domain/errors.js'
 import type { NetworkFacts } from '../domain/network.js'
 import {

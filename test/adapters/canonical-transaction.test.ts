@@ -11,9 +11,12 @@ import {
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeBase32 } from '../../src/adapters/algorand/address.js'
-import { type CanonicalMember, readCanonical } from '../../src/adapters/algorand/canonical-transaction.js'
-import { decodeMember } from '../../src/adapters/algorand/encoded-transactions.js'
+import { decodeMember } from '../../src/adapters/algorand/decode-by-algosdk.js'
 import { endOfValue } from '../../src/adapters/algorand/msgpack.js'
+import {
+  type CanonicalMember,
+  readCanonical,
+} from '../../src/adapters/algorand/read-canonical-transaction.js'
 import payments from '../vectors/payments.json' with { type: 'json' }
 import verdicts from '../vectors/verdicts.json' with { type: 'json' }
 

@@ -6,7 +6,7 @@ import {
   type Indexer,
   indexerClient,
 } from '../../src/adapters/algorand/node-clients.js'
-import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { MAINNET, TESTNET } from '../../src/domain/network.js'
 import { systemClock } from '../../src/ports/clock.js'

@@ -1,7 +1,7 @@
 /** What memory keeps of answers, held against lists that are searched from the front: what is dropped, and in which order. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { KeptAnswers } from '../../src/adapters/memory/kept-answers.js'
+import { KeptAnswers } from '../../src/adapters/memory/drop-oldest-answers.js'
 import type { Claim } from '../../src/domain/charge-store/records.js'
 import { KEPT_BYTES_MAX, KEPT_RECORD_BYTES } from '../../src/domain/machines/claim-and-payment.rules.js'
 

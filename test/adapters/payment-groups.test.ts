@@ -2,7 +2,7 @@
 import { encodeMsgpack, SignedTransaction, type Transaction, TransactionType } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { encodedMember } from '../../src/adapters/algorand/encoded-transactions.js'
+import { encodedMember } from '../../src/adapters/algorand/decode-by-algosdk.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import type { GroupProblem } from '../../src/ports/payment-reader.js'
 import { grouped, payloadOf, type Rider, riderOf, transferOf, WALLETS } from '../support/wallet-groups.js'

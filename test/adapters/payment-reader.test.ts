@@ -1,10 +1,10 @@
 import { Address, Transaction, TransactionType } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { decodeMember } from '../../src/adapters/algorand/encoded-transactions.js'
+import { decodeMember } from '../../src/adapters/algorand/decode-by-algosdk.js'
 import { endOfValue } from '../../src/adapters/algorand/msgpack.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
-import { signedBytes } from '../../src/adapters/algorand/transaction-bytes.js'
+import { signedBytes } from '../../src/adapters/algorand/transaction-hashes.js'
 import { PUBLIC_NETWORKS, type PublicNetwork } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import payments from '../vectors/payments.json' with { type: 'json' }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SuggestedParams } from '../../src/adapters/algorand/node-clients.js'
-import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
+import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { mnemonicOf, signingKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
 import { MAINNET, PUBLIC_NETWORKS, type PublicNetwork, TESTNET } from '../../src/domain/network.js'
 import type { PaymentRequired, PaymentRequirements } from '../../src/domain/x402.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BoundedBuffer, collected } from '../../src/app/charge/render-stream.js'
+import { BoundedBuffer, collected } from '../../src/app/charge/stream-from-handler.js'
 
 const HEAD = { status: 200, headers: {}, body: '' } as const
 

@@ -1,8 +1,8 @@
 /** The record of one call: whose trace it is part of, what its log may say, and who its payment is proven to come from. */
 import { describe, expect, it } from 'vitest'
-import { spanIdOf } from '../../src/app/charge/call-record.js'
+import { spanIdOf } from '../../src/app/charge/call-at-work.js'
 import { Cancellation, contextOf } from '../../src/app/charge/make-handler-context.js'
-import { claimedPayer, meetsTerms, paysUs } from '../../src/app/charge/record-names.js'
+import { claimedPayer, meetsTerms, paysUs } from '../../src/app/charge/names-in-stores.js'
 import { MAINNET } from '../../src/domain/network.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import type { ReadPayment } from '../../src/ports/payment-reader.js'

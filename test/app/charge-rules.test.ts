@@ -1,7 +1,7 @@
 /** What a seller may say about kept answers and about the agent's own address. */
 import { describe, expect, it } from 'vitest'
-import { ADVANCED_OPTIONS } from '../../src/app/server/advanced-options.js'
-import { CHARGE_OPTIONS, rulesOf } from '../../src/app/server/charge-options.js'
+import { ADVANCED_OPTIONS } from '../../src/app/server/options/advanced-options.js'
+import { CHARGE_OPTIONS, rulesOf } from '../../src/app/server/options/charge-options.js'
 import { readOptions } from '../../src/domain/option-checks.js'
 import { createHandler, defineAgent, defineEndpoint, type HandlerOptions } from '../../src/index.js'
 import { refusedWith } from '../domain/refusal.js'

@@ -1,8 +1,8 @@
 /** The end of a call: who gets back what it held, what is kept of its answer, and what its caller may then be told. */
 import { describe, expect, it } from 'vitest'
-import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
+import type { ReplayedAnswer } from '../../src/app/charge/call-at-work.js'
 import { closeCall, giveBack } from '../../src/app/charge/close-call.js'
-import { unseal } from '../../src/app/charge/stored-answers.js'
+import { unseal } from '../../src/app/charge/seal-answers.js'
 import { type ChargeFinal, type Closing, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import { fieldsOf } from '../support/call-fields.js'
 import {

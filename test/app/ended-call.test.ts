@@ -1,7 +1,7 @@
 /** The record of an ended call that observers get: who was charged what, once, and what the caller got. */
 import { describe, expect, it } from 'vitest'
 import { endedCall, outcomeOf, takenOver } from '../../src/app/charge/call-outcome.js'
-import { balanceId, ownerOf, windowId } from '../../src/app/charge/record-names.js'
+import { balanceId, ownerOf, windowId } from '../../src/app/charge/names-in-stores.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import { TESTNET } from '../../src/domain/network.js'
 import type { CallFields } from '../support/call-fields.js'

@@ -1,6 +1,6 @@
 /** What a call asks the charge store for: what it holds, in whose name, and which request is the same one again. */
 import { describe, expect, it } from 'vitest'
-import { claimName } from '../../src/app/charge/record-names.js'
+import { claimName } from '../../src/app/charge/names-in-stores.js'
 import { MAINNET } from '../../src/domain/network.js'
 import { NO_ADDRESS } from '../../src/ports/charge.js'
 import { fieldsOf } from '../support/call-fields.js'

@@ -1,6 +1,6 @@
 /** An option that went unread would leave its default in force: a misspelt one is refused, wherever options are given. */
 import { describe, expect, it } from 'vitest'
-import { OPTIONS } from '../../src/app/server/server-options.js'
+import { OPTIONS } from '../../src/app/server/options/server-options.js'
 import type { OptionTable } from '../../src/domain/option-checks.js'
 import * as facilitatorEntry from '../../src/facilitator.js'
 import { createFacilitator, facilitatorApp } from '../../src/facilitator.js'

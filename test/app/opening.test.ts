@@ -1,6 +1,6 @@
 /** What a caller is told who does not get the key and the payment that it asked for: what is in use, spent, kept or unknown. */
 import { describe, expect, it } from 'vitest'
-import { seal } from '../../src/app/charge/stored-answers.js'
+import { seal } from '../../src/app/charge/seal-answers.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import { systemRandom } from '../../src/ports/random.js'
 import { fieldsOf } from '../support/call-fields.js'

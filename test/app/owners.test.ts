@@ -8,7 +8,7 @@ import {
   sha256,
   taskName,
   windowId,
-} from '../../src/app/charge/record-names.js'
+} from '../../src/app/charge/names-in-stores.js'
 import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'
 import { OWNER, SELLER } from '../support/one-call.js'
 import { type Opening, opened } from '../support/opened-call.js'

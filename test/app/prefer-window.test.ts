@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { admit } from '../../src/app/charge/effects/admit.js'
-import { keyOfCall, ownedBy, ownerOf, windowId } from '../../src/app/charge/record-names.js'
+import { keyOfCall, ownedBy, ownerOf, windowId } from '../../src/app/charge/names-in-stores.js'
 import { createCharge } from '../../src/app/charge/walk-charge-machine.js'
 import { declaredIdentifier, PAYMENT_IDENTIFIER, withIdentifier } from '../../src/domain/idempotency-key.js'
 import { TESTNET } from '../../src/domain/network.js'

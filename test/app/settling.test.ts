@@ -1,7 +1,7 @@
 /** Settling, reconciling and releasing, each by itself on virtual time: what is believed, how often is asked, and when it ends. */
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../proof/simulation/kernel/timeline.js'
-import type { Call } from '../../src/app/charge/call-record.js'
+import type { Call } from '../../src/app/charge/call-at-work.js'
 import { type ChargeDeps, DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
 import { giveBack } from '../../src/app/charge/close-call.js'
 import { reconcile } from '../../src/app/charge/effects/reconcile.js'

@@ -1,7 +1,7 @@
 /** What the overview says needs its seller, today against yesterday, and the calls that are shown, as CSV. */
 import { expect, it } from 'vitest'
 import { needsOf } from '../../src/audit/page/browser/attention.js'
-import { Runs } from '../../src/audit/page/browser/runs.js'
+import { Runs } from '../../src/audit/page/browser/run-collection.js'
 import { csvOf } from '../../src/audit/page/browser/shown-csv.js'
 import { incomeByDay } from '../../src/audit/page/browser/statistics.js'
 import type { RunView } from '../../src/audit/page/page-events.js'

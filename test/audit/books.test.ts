@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { numberedLine } from '../../src/audit/journal/journal-lines.js'
-import type { Finding } from '../../src/audit/reconciliation/findings.js'
+import type { Finding } from '../../src/audit/reconciliation/audit-findings.js'
 import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transfers.js'
 import {
   type ReconciliationOptions,

@@ -1,7 +1,7 @@
 /** What an audit finds where one call's word stands against another's, and of which period. `reconcile.drawn.test.ts` plants every kind. */
 import { describe, expect, it } from 'vitest'
 import { type JournalPiece, pieceOf } from '../../src/audit/journal/journal-reader.js'
-import type { Difference } from '../../src/audit/reconciliation/findings.js'
+import type { Difference } from '../../src/audit/reconciliation/audit-findings.js'
 import type { IncomingTransfers, Transfer } from '../../src/audit/reconciliation/incoming-transfers.js'
 import {
   type ReconciliationOptions,

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { SvcClient } from '../../src/client.js'
 import { defineEndpoint } from '../../src/index.js'
-import { bridgeTo } from '../../src/mcp-bridge/mcp-bridge.js'
+import { bridgeTo } from '../../src/mcp-buyer/mcp-bridge.js'
 import { open } from '../support/seller.js'
 import { svc } from './run.js'
 

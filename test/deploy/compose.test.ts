@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { SHUTDOWN_TIMEOUT_DEFAULT_MS } from '../../src/app/server/server-options.js'
+import { SHUTDOWN_TIMEOUT_DEFAULT_MS } from '../../src/app/server/options/server-options.js'
 import { startSandbox } from '../../src/sandbox.js'
 import { nginxConf } from './nginx-conf.js'
 

@@ -2,7 +2,7 @@
 import { maxHeaderSize } from 'node:http'
 import { expect, it } from 'vitest'
 import { DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
-import { DEFAULT_BODY_BYTES_MAX } from '../../src/app/server/server-options.js'
+import { DEFAULT_BODY_BYTES_MAX } from '../../src/app/server/options/server-options.js'
 import { TIMEOUT_MAX_MS } from '../../src/domain/endpoint.js'
 import { nginxConf } from './nginx-conf.js'
 

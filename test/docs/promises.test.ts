@@ -1,7 +1,7 @@
 /** What the README says of the default facilitator, and of what holds without any option. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { OPTIONS } from '../../src/app/server/server-options.js'
+import { OPTIONS } from '../../src/app/server/options/server-options.js'
 import { DEFAULT_FACILITATOR, SvcClient } from '../../src/index.js'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')

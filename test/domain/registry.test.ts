@@ -13,7 +13,7 @@ import {
   readAgentId,
   readScore,
   scoreBox,
-} from '../../src/registry/registry-boxes.js'
+} from '../../src/registry/encode-boxes.js'
 
 interface Box {
   readonly nameBase64: string

@@ -1,7 +1,7 @@
 /** A quote offers two spellings of its network's id. What is paid, kept and told is one thing, whichever the payer took. */
 import { describe, expect, it } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint, type EndedCall } from '../../src/index.js'

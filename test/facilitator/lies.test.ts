@@ -9,10 +9,10 @@ import {
   SignedTransaction,
 } from 'algosdk'
 import { describe, expect, it } from 'vitest'
-import { decodeMember } from '../../src/adapters/algorand/encoded-transactions.js'
+import { decodeMember } from '../../src/adapters/algorand/decode-by-algosdk.js'
 import { splitValues } from '../../src/adapters/algorand/msgpack.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../../src/adapters/algorand/transaction-bytes.js'
+import { bytesToSign } from '../../src/adapters/algorand/transaction-hashes.js'
 import { settlementOf, verificationOf } from '../../src/adapters/facilitator/verdict-of-response.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { DIFFERENCES } from '../../src/facilitator/group-checks.js'

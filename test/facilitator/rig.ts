@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { TESTNET } from '../../src/domain/network.js'
 import {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { declaredIdentifier } from '../../src/domain/idempotency-key.js'
 import { encodeHeader } from '../../src/domain/x402.js'
-import { bridgeTo } from '../../src/mcp-bridge/mcp-bridge.js'
+import { bridgeTo } from '../../src/mcp-buyer/mcp-bridge.js'
 import { ended, start } from '../cli/run.js'
 import {
   ANSWER,

@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import { algorandPaymentSigner } from '../../src/adapters/algorand/payment-signer.js'
+import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { ALGORAND_MAINNET, TESTNET } from '../../src/domain/network.js'
 import { type FaultName, type Sandbox, type Stage, startSandbox } from '../../src/sandbox.js'

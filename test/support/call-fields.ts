@@ -1,5 +1,5 @@
 /** The fields of a call by their names alone, whichever part they stand in, for tests of single effects. */
-import type { Call } from '../../src/app/charge/call-record.js'
+import type { Call } from '../../src/app/charge/call-at-work.js'
 
 const PARTS = ['payment', 'holds', 'window', 'terms', 'handled', 'earlier', 'end'] as const
 type Part = (typeof PARTS)[number]

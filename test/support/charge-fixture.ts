@@ -1,6 +1,6 @@
 /** One call whose time stands still, and whose store, leases and credit only record. `seen` has what they received. */
 
-import type { Owned } from '../../src/app/charge/call-record.js'
+import type { Owned } from '../../src/app/charge/call-at-work.js'
 import type { ChargeDeps, EndpointEntry } from '../../src/app/charge/charge-deps.js'
 import { CAIP2, TESTNET } from '../../src/domain/network.js'
 import type { ChargeRequest } from '../../src/ports/charge.js'

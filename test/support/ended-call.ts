@@ -1,6 +1,6 @@
 /** Calls at their end, for tests of what is told of them. */
 
-import type { ReplayedAnswer } from '../../src/app/charge/call-record.js'
+import type { ReplayedAnswer } from '../../src/app/charge/call-at-work.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
 import type { EndpointDef } from '../../src/domain/endpoint.js'
 import { type ChargeFinal, OUTCOMES } from '../../src/domain/machines/charge.machine.js'

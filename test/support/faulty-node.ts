@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { decodeSignedTransaction } from 'algosdk'
 import { splitValues } from '../../src/adapters/algorand/msgpack.js'
-import { txIdOf } from '../../src/adapters/algorand/transaction-bytes.js'
+import { txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
 import type { Sandbox } from '../../src/sandbox.js'
 
 export type Step = 'params' | 'simulate' | 'submit' | 'pending' | 'wait' | 'other'

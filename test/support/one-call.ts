@@ -3,7 +3,7 @@
 import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
-import { type Call, newCall } from '../../src/app/charge/call-record.js'
+import { type Call, newCall } from '../../src/app/charge/call-at-work.js'
 import {
   type ChargeDeps,
   DEFAULT_TIMEOUTS,
@@ -11,8 +11,8 @@ import {
   type Rules,
   type Upkeep,
 } from '../../src/app/charge/charge-deps.js'
+import { endpointOwner, keyOfCall, ownerOf } from '../../src/app/charge/names-in-stores.js'
 import { termsOf } from '../../src/app/charge/payment-challenge.js'
-import { endpointOwner, keyOfCall, ownerOf } from '../../src/app/charge/record-names.js'
 import { endpoint as defined, type EndpointDef } from '../../src/domain/endpoint.js'
 import { examplesOf } from '../../src/domain/example-input.js'
 import { TESTNET } from '../../src/domain/network.js'

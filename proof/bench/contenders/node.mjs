@@ -1,8 +1,8 @@
 /** A node that takes every group at once, and has a round for each. What a facilitator in a seller's process asks it is all there is. */
 import { createServer } from 'node:http'
-import { decodeMember } from '../../../dist/src/adapters/algorand/encoded-transactions.js'
+import { decodeMember } from '../../../dist/src/adapters/algorand/decode-by-algosdk.js'
 import { splitValues } from '../../../dist/src/adapters/algorand/msgpack.js'
-import { txIdOf } from '../../../dist/src/adapters/algorand/transaction-bytes.js'
+import { txIdOf } from '../../../dist/src/adapters/algorand/transaction-hashes.js'
 import { ready } from './child.mjs'
 import { PARAMS, STATUS } from './standing-chain.mjs'
 

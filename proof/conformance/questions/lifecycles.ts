@@ -1,6 +1,6 @@
 /** What happens to payments: pooled, landed, dropped, sent again; accounts that rekey, close and opt in. */
 
-import { txIdOf } from '../../../src/adapters/algorand/transaction-bytes.js'
+import { txIdOf } from '../../../src/adapters/algorand/transaction-hashes.js'
 import { type Question, question } from '../question.js'
 import type { Stage } from '../stage.js'
 import { withoutCertificate } from './reads.js'

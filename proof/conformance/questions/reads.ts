@@ -1,6 +1,6 @@
 /** What a node tells of its accounts, its asset and its blocks. */
 
-import { txIdOf } from '../../../src/adapters/algorand/transaction-bytes.js'
+import { txIdOf } from '../../../src/adapters/algorand/transaction-hashes.js'
 import { type Question, question } from '../question.js'
 import type { Stage } from '../stage.js'
 

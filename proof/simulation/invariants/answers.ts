@@ -1,6 +1,6 @@
 /** What is checked of every reply, when it is heard. */
 
-import { decodeAnswerHeader, type Ledger, type ReadPayment } from '../../../src/parts.js'
+import { decodeAnswerHeader, type Ledger, type ReadPayment } from '../../../src/simulation-parts.js'
 import type { Conditions } from '../conditions.js'
 import { EPOCH_MS } from '../kernel/process.js'
 import { ENDPOINTS, sellsBalance, takesBalance, termsAfter } from '../world/agents.js'

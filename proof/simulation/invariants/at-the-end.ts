@@ -1,7 +1,7 @@
 /** What is checked when all trouble is over, every lease has lapsed and every payment has landed or can land no more. */
 
 import { type EndedCall, OUTCOMES } from '../../../src/index.js'
-import { reportsCharge } from '../../../src/parts.js'
+import { reportsCharge } from '../../../src/simulation-parts.js'
 import { promisedMode } from '../conditions.js'
 import type { Buyer } from '../parties/buyer.js'
 import type { Recorded, Truth } from '../world/truth.js'

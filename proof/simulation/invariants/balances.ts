@@ -1,5 +1,5 @@
 /** What is checked of every reply to a call on a balance, when it is heard: what opened, what was taken, and what that was for. */
-import { decodeAnswerHeader } from '../../../src/parts.js'
+import { decodeAnswerHeader } from '../../../src/simulation-parts.js'
 import { type Conditions, promisedMode } from '../conditions.js'
 import { EPOCH_MS } from '../kernel/process.js'
 import { type EndpointName, LESS, originOf, pricesOf, takesBalance, type Work } from '../world/agents.js'

@@ -8,7 +8,7 @@ import {
   owedRefunds,
   reportsCharge,
   type Transfer,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 import { streamOf } from '../world/journals.js'
 import type { World } from '../world/world.js'
 

@@ -1,5 +1,5 @@
 /** Whose is it: what is kept opens for nobody but its owner, and what strangers ask leaves nothing behind. */
-import { decodeAnswerHeader } from '../../../src/parts.js'
+import { decodeAnswerHeader } from '../../../src/simulation-parts.js'
 import { RANDOM_KEY_LENGTH_MIN } from '../caps.js'
 import { EPOCH_MS } from '../kernel/process.js'
 import { type Asking, headerOf, type Truth } from '../world/truth.js'

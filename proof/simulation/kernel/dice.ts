@@ -1,6 +1,6 @@
 /** Chance from a seed: the same seed gives the same rolls, on every machine. */
 
-import type { Random } from '../../../src/parts.js'
+import type { Random } from '../../../src/simulation-parts.js'
 /** A 32-bit hash of a text (FNV-1a, then finished as MurmurHash3 does). */
 export function hashOf(text: string, seed = 0x811c9dc5): number {
   let hash = seed

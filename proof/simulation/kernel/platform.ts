@@ -1,7 +1,7 @@
 /** Node's platform, and nodes of the simulation in the place of connections; a signature that was verified once, by the seller or by the facilitator, is not computed again. */
 import { LRUCache } from 'lru-cache'
 import { exchangeTo as connected, verifySignature as verified } from '../../../src/adapters/platform/node.js'
-import type { Exchange } from '../../../src/parts.js'
+import type { Exchange } from '../../../src/simulation-parts.js'
 
 // A name of our own stands before one that is passed on.
 export * from '../../../src/adapters/platform/node.js'

@@ -10,7 +10,7 @@ import {
   type SignedPayment,
   sleep,
   TESTNET,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 import { RANDOM_KEY_LENGTH_MIN } from '../caps.js'
 import type { Dice } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'

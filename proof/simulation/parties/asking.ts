@@ -2,7 +2,7 @@
 
 import type { PaymentRequired } from '../../../src/client.js'
 import { SvcError } from '../../../src/index.js'
-import { decodeAnswerHeader, type SignedPayment, sleep } from '../../../src/parts.js'
+import { decodeAnswerHeader, type SignedPayment, sleep } from '../../../src/simulation-parts.js'
 import { ConnectionLost } from '../kernel/network.js'
 import type { Features } from '../pairs.js'
 import type { EndpointName, Purchase, Work } from '../world/agents.js'

@@ -1,7 +1,7 @@
 /** A program that pays for a host that cannot (`svc mcp`): the host cancels calls and makes them again, as models do. */
 
 import { SvcError } from '../../../src/index.js'
-import { bridgeTo, sleep } from '../../../src/parts.js'
+import { bridgeTo, sleep } from '../../../src/simulation-parts.js'
 import { withinCap } from '../invariants/spending.js'
 import { ORIGIN } from '../world/agents.js'
 import { prefixOf } from '../world/mounts.js'

@@ -15,7 +15,7 @@ import {
   type Settings,
   settingsOver,
   TESTNET,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 import { seededRandom } from '../kernel/dice.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from '../world/accounts.js'

@@ -1,5 +1,5 @@
 /** One call through each of the seller's doors. What comes back is read as if HTTP had said it. */
-import { encodeHeader, isRecord } from '../../../src/parts.js'
+import { encodeHeader, isRecord } from '../../../src/simulation-parts.js'
 import type { Features } from '../pairs.js'
 import type { EndpointName, Purchase, Work } from '../world/agents.js'
 import type { WireReply, WireRequest } from '../world/wire.js'

@@ -1,7 +1,12 @@
 /** A seller that wants the client's money: it keeps every signed payment, says what it likes, and submits when it likes. */
 
 import { CAIP2, USDC_ASSET_ID } from '../../../src/client.js'
-import { checkTransactions, decodeAnswerHeader, encodeHeader, X402_VERSION } from '../../../src/parts.js'
+import {
+  checkTransactions,
+  decodeAnswerHeader,
+  encodeHeader,
+  X402_VERSION,
+} from '../../../src/simulation-parts.js'
 import type { Dice } from '../kernel/dice.js'
 import { keyOf } from '../world/accounts.js'
 import type { World } from '../world/world.js'

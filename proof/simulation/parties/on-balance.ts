@@ -1,6 +1,6 @@
 /** What owners of balances do with them, and others with their keys. One act, of several, rolled from its name. */
 
-import { sleep } from '../../../src/parts.js'
+import { sleep } from '../../../src/simulation-parts.js'
 import { spending, withinCap, wordsHold } from '../invariants/spending.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { type EndpointName, ORIGIN, type Purchase, type Work } from '../world/agents.js'

@@ -2,7 +2,7 @@
  * The act that an episode's row of features is for: a payment for it, the payment once more, and whatever the row wants to happen
  * between them. A pair of features has met where the call got its answer, or a refusal that the rules want.
  */
-import { type PaymentPayload, type SignedPayment, sleep } from '../../../src/parts.js'
+import { type PaymentPayload, type SignedPayment, sleep } from '../../../src/simulation-parts.js'
 import { type Factor, type Features, pairsAmong, TABLE } from '../pairs.js'
 import { type EndpointName, originOf, type Work } from '../world/agents.js'
 import { headerOf } from '../world/truth.js'

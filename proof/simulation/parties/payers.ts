@@ -15,7 +15,7 @@ import {
   type SignedPayment,
   type SigningKey,
   TESTNET,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 import type { Features } from '../pairs.js'
 import { keyOf } from '../world/accounts.js'
 import { delegated } from '../world/programs.js'

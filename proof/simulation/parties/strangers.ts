@@ -3,7 +3,7 @@
  * whose client dies, or whose seller changes between reading and paying. One act, of several, rolled from its name.
  */
 
-import { sleep } from '../../../src/parts.js'
+import { sleep } from '../../../src/simulation-parts.js'
 import { promisedMode } from '../conditions.js'
 import { withinCap } from '../invariants/spending.js'
 import type { Features } from '../pairs.js'

@@ -1,5 +1,5 @@
 /** Calls whose process stands still or dies at the moment that matters, so that the same call at another replica takes them over. */
-import { sleep } from '../../../src/parts.js'
+import { sleep } from '../../../src/simulation-parts.js'
 import { headerOf } from '../world/truth.js'
 import { type Act, proofOf, type Stage, workOf } from './acts.js'
 import { askedFor, encodedOf, quotedAndSigned } from './asking.js'

@@ -7,7 +7,7 @@
 /** @typedef {{ name: string, says: string, meets?: string, edits: readonly Edit[] }} Bug */
 
 const CLOSE = 'src/app/charge/close-call.ts'
-const OWNERS = 'src/app/charge/record-names.ts'
+const OWNERS = 'src/app/charge/names-in-stores.ts'
 const RECOVER = 'src/app/charge/effects/recover.ts'
 const LIST = 'src/adapters/facilitator/failover.ts'
 
@@ -515,12 +515,12 @@ export const MADE_UP = [
     says: 'An answer in doubt is dropped where the chain does not know yet.',
     edits: [
       {
-        file: 'src/app/charge/payments-in-doubt.ts',
+        file: 'src/app/charge/look-up-payments-in-doubt.ts',
         find: "if (landing === 'absent') await drop(one)",
         replace: "if (landing !== 'found') await drop(one)",
       },
       {
-        file: 'src/app/charge/payments-in-doubt.ts',
+        file: 'src/app/charge/look-up-payments-in-doubt.ts',
         find: '.filter(([, { askAfter }]) => askAfter < round)',
         replace: '',
       },
@@ -777,7 +777,7 @@ export const ON_BALANCES = [
     meets: 'balances × streams',
     edits: [
       {
-        file: 'src/app/charge/send-stream.ts',
+        file: 'src/app/charge/stream-to-caller.ts',
         find: "(brokenBy === 'seller' || balance.said === 'nonsense')",
         replace: "(balance.said === 'nonsense' && brokenBy !== undefined)",
       },
@@ -789,13 +789,13 @@ export const ON_BALANCES = [
     meets: 'gates × failures',
     edits: [
       {
-        file: 'src/gate/gate.ts',
+        file: 'src/gate/gate-types-and-sold-answers.ts',
         find: '  refuseUnsold(head, redirects)\n  if (body instanceof Readable)',
         replace:
           '  refuseUnsold(head, redirects)\n  head = { ...head, status: 200 }\n  if (body instanceof Readable)',
       },
       {
-        file: 'src/gate/gate.ts',
+        file: 'src/gate/gate-types-and-sold-answers.ts',
         find: 'toUSVString(body), ...head })',
         replace: 'toUSVString(body), ...head, status: 200 })',
       },
@@ -807,7 +807,7 @@ export const ON_BALANCES = [
     meets: 'gates × failures',
     edits: [
       {
-        file: 'src/gate/gate.ts',
+        file: 'src/gate/gate-types-and-sold-answers.ts',
         find: "        ctx.app.emit('error', cause, ctx)\n        throw cause",
         replace: "        ctx.app.emit('error', cause, ctx)\n        ctx.status = 200\n        ctx.body = ''",
       },
@@ -976,7 +976,7 @@ export const ON_PARTS = [
     meets: 'bridges × cancelled calls',
     edits: [
       {
-        file: 'src/mcp-bridge/owed-answers.ts',
+        file: 'src/mcp-buyer/owed-answers.ts',
         find: 'keep(entry)\n      const settled',
         replace: 'const settled',
       },

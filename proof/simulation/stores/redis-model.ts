@@ -12,7 +12,7 @@ import {
   type Decision,
   type RedisClient,
   type ScriptArgument,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 
 export interface RedisModelOptions {
   /** The server's time of day. */

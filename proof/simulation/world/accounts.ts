@@ -1,7 +1,7 @@
 /** Accounts by name. Their keys are the same in every episode: making one takes longer than a call. */
 
 import { createHash } from 'node:crypto'
-import { type SigningKey, signingKeyFromSeed } from '../../../src/parts.js'
+import { type SigningKey, signingKeyFromSeed } from '../../../src/simulation-parts.js'
 
 const keys = new Map<string, SigningKey>()
 

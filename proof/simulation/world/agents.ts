@@ -7,7 +7,7 @@ import {
   type HandlerContext,
   SvcError,
 } from '../../../src/index.js'
-import { sleep } from '../../../src/parts.js'
+import { sleep } from '../../../src/simulation-parts.js'
 import type { Conditions } from '../conditions.js'
 import type { Process } from '../kernel/process.js'
 import type { World } from './world.js'

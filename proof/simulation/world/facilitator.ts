@@ -15,7 +15,7 @@ import {
   type OutgoingRequest,
   type Reply,
   type Stage,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'
 import { keyOf } from './accounts.js'

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import Koa from 'koa'
 import { type AgentDef, defineEndpoint, type EndpointDef, SvcError } from '../../../src/index.js'
-import { gateOver } from '../../../src/parts.js'
+import { gateOver } from '../../../src/simulation-parts.js'
 import type { Sold } from './agents.js'
 import type { Host } from './seller.js'
 

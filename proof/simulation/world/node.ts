@@ -11,7 +11,7 @@ import {
   TESTNET,
   unavailable,
   withTimeout,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 import { Process } from '../kernel/process.js'
 import { exchangeThat, textOf } from './wire.js'
 import type { World } from './world.js'

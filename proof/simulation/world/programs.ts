@@ -1,7 +1,7 @@
 /** One program runs in this world, and says yes to every transaction. Accounts delegate to it: the sandbox's ledger runs none. */
 
 import { LogicSig, PROGRAM_TAG, SignedTransaction } from 'algosdk'
-import type { Ledger, SigningKey } from '../../../src/parts.js'
+import type { Ledger, SigningKey } from '../../../src/simulation-parts.js'
 
 /** `int 1` */
 const SAYS_YES = Uint8Array.of(1, 0x20, 1, 1, 0x22)

@@ -14,7 +14,7 @@ import {
   type ServerSettings,
   settingsOf,
   sleep,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 import { type Dice, seededRandom } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
 import { Process } from '../kernel/process.js'

@@ -10,7 +10,7 @@ import {
   redisChargeStore,
   serverTime,
   withTimeout,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 import type { Dice } from '../kernel/dice.js'
 import { type LinkFaults, NO_FAULTS } from '../kernel/network.js'
 import { EPOCH_MS, Process } from '../kernel/process.js'

@@ -1,7 +1,7 @@
 /** What really happened, as nobody in the world knows it: every run, every charge, and what each party was told. */
 
 import type { ChargeStore, EndedCall, Runs } from '../../../src/index.js'
-import { algorandPaymentReader, type ReadPayment } from '../../../src/parts.js'
+import { algorandPaymentReader, type ReadPayment } from '../../../src/simulation-parts.js'
 import { Losses } from '../invariants/forgotten.js'
 import type { Invariant } from '../invariants/names.js'
 import type { Process } from '../kernel/process.js'

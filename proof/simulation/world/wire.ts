@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { Readable, Writable } from 'node:stream'
-import type { Exchange } from '../../../src/parts.js'
+import type { Exchange } from '../../../src/simulation-parts.js'
 import { ConnectionLost } from '../kernel/network.js'
 import type { Process } from '../kernel/process.js'
 import type { EndpointName } from './agents.js'

@@ -10,7 +10,7 @@ import {
   type Ledger,
   type SignedPayment,
   TESTNET,
-} from '../../../src/parts.js'
+} from '../../../src/simulation-parts.js'
 import { type Conditions, calm, mayForgetCalls } from '../conditions.js'
 import { checkReply } from '../invariants/answers.js'
 import { Questions } from '../invariants/questions.js'

@@ -1,8 +1,8 @@
 import type { NetworkFacts } from '../../domain/network.js'
 import { type Chain, INDEXER_AHEAD_MAX, type Landing, type Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import { checkedNode, type NodeWatch, roundEstimate } from './last-round.js'
 import type { Algod, Indexer } from './node-clients.js'
+import { checkedNode, type NodeWatch } from './watch-node.js'
 
 export interface ChainOptions {
   readonly network: NetworkFacts
@@ -25,7 +25,7 @@ const ROUND_MS = 3_300
 export function algorandChain(options: ChainOptions): Chain & { close(): void } {
   const { network, algod, indexer, roundMs = ROUND_MS, clock = systemClock, watch } = options
   const node = checkedNode({ network, algod, watch, clock })
-  const estimate = roundEstimate({ readRound: node.lastRound, roundMs, nowMs: clock.monotonic })
+  const estimate = roundEstimate(node.lastRound, roundMs, clock.monotonic)
 
   /**
    * The searches that run, and those that found or proved something: the rounds behind them never change. A stranger may ask
@@ -121,4 +121,49 @@ async function inIndex(indexer: Indexer, txId: string, lastValid: bigint, tip: b
   if (found) return 'found'
   const sameNetwork = currentRound <= tip + INDEXER_AHEAD_MAX
   return currentRound > lastValid && sameNetwork ? 'absent' : 'unknown'
+}
+
+/** After this time a reading is renewed in the background. */
+const FRESH_MS = 3_000
+/** After this time a reading is not used. */
+const USABLE_MS = 15_000
+/** The pause before a node that failed is asked again. */
+const LEFT_ALONE_MS = 5_000
+
+/** Grows more slowly than the network: at most a few rounds ahead of a network that has stopped. */
+function roundEstimate(readRound: () => Promise<bigint>, roundMs: number, nowMs: () => number) {
+  let reading: { round: bigint; atMs: number } | undefined
+  let failedAtMs = Number.NEGATIVE_INFINITY
+  let asking: Promise<void> | undefined
+
+  async function ask(): Promise<void> {
+    // The reading's age counts from the request: the response may be as old as that.
+    const atMs = nowMs()
+    try {
+      reading = { round: await readRound(), atMs }
+      failedAtMs = Number.NEGATIVE_INFINITY
+    } catch {
+      failedAtMs = nowMs()
+    } finally {
+      asking = undefined
+    }
+  }
+
+  function estimate(): bigint | undefined {
+    if (!reading) return undefined
+    const ageMs = nowMs() - reading.atMs
+    return ageMs < USABLE_MS ? reading.round + BigInt(Math.floor(ageMs / roundMs)) : undefined
+  }
+
+  return async () => {
+    const now = nowMs()
+    const fresh = reading !== undefined && now - reading.atMs < FRESH_MS
+    if (!fresh && now - failedAtMs >= LEFT_ALONE_MS) asking ??= ask()
+    const known = estimate()
+    if (known !== undefined || !asking) return known
+    // Callers wait for the first reading. After a failure they do not wait: the node is asked in the background.
+    if (failedAtMs !== Number.NEGATIVE_INFINITY) return undefined
+    await asking
+    return estimate()
+  }
 }

@@ -7,10 +7,10 @@ import { concatBytes, equalBytes } from '../../domain/bytes.js'
 import { isRecord, type PaymentPayload } from '../../domain/x402.js'
 import type { PaymentReader, ReadPayment } from '../../ports/payment-reader.js'
 import { encodeAddress, encodeBase32 } from './address.js'
-import { readCanonical, type TransactionFacts, type Transfer } from './canonical-transaction.js'
-import { decodeMember, encodedWith } from './encoded-transactions.js'
-import { groupFacts } from './payment-beside-others.js'
-import { GROUP_SIZE_MAX, hashOf, textToSign } from './transaction-bytes.js'
+import { decodeMember, encodedWith } from './decode-by-algosdk.js'
+import { groupFacts } from './judge-payment-group.js'
+import { readCanonical, type TransactionFacts, type Transfer } from './read-canonical-transaction.js'
+import { GROUP_SIZE_MAX, hashOf, textToSign } from './transaction-hashes.js'
 
 /** The length of a group's base64 texts together. A sponsored payment is below 1 kB. */
 const GROUP_TEXT_MAX = 65_536

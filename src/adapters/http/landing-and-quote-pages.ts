@@ -11,7 +11,12 @@ import { isPublicNetwork, publicNetworkOf } from '../../domain/network.js'
 import { windowShown } from '../../domain/period.js'
 import { shellWord } from '../../domain/strangers-text.js'
 import { memberAt, type PaymentRequired } from '../../domain/x402.js'
-import { type Html, html, page } from './html-template.js'
+import type { ChargeOutcome } from '../../ports/charge.js'
+import { type Html, html, htmlReply, page, prefersHtml } from './html-template.js'
+import { chargeReplyHeaders } from './outcome-to-reply.js'
+import { searchOf } from './read-request.js'
+import type { Reply } from './reply.js'
+import type { HostRequest } from './route.js'
 
 interface LandingPageOptions {
   /** For indexes: the page itself does not load it. */
@@ -90,8 +95,21 @@ function exampleOf({ endpoints, network }: Manifest): ShownCall | undefined {
   return { method, url, network, usd: price.replace('$', ''), body }
 }
 
+/** A person who opens the address in a browser gets a page instead of the empty object. */
+export function forReader(
+  def: EndpointDef,
+  request: HostRequest,
+  outcome: ChargeOutcome,
+  reply: Reply,
+): Reply {
+  const isQuoted = outcome.final === 'quoted' && outcome.challenge !== undefined
+  if (!isQuoted || request.method !== 'GET' || !prefersHtml(request.headers.accept)) return reply
+  const page = quotePage(def, outcome.challenge.required, searchOf(request.target))
+  return htmlReply(reply.status, page, chargeReplyHeaders(outcome))
+}
+
 /** What a paid endpoint answers to a browser. `query` is what the caller sent after the path, with its question mark; it may be empty. */
-export function quotePage(def: EndpointDef, required: PaymentRequired, query: string): string {
+function quotePage(def: EndpointDef, required: PaymentRequired, query: string): string {
   const { method, name, subscription, bodyType } = def
   const { resource, accepts, error } = required
   const { amount, network: networkId, asset, payTo } = accepts[0]!

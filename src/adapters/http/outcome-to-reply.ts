@@ -1,5 +1,4 @@
 /** How HTTP answers each final state of a call, by the kind of its outcome. */
-
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import {
   BALANCE_KEY_HEADER,

@@ -3,11 +3,10 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import type { Lifecycle } from '../../domain/endpoint-lifecycle.js'
 import { methodsOf, type Target } from '../../domain/path-pattern.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
-import { htmlReply, prefersHtml } from './html-template.js'
-import { quotePage } from './landing-and-quote-pages.js'
-import { chargeReplyHeaders, replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
+import { forReader } from './landing-and-quote-pages.js'
+import { replyToOutcome, unwrittenReply } from './outcome-to-reply.js'
 import { presentsPayment, type RequestOptions, readBody, readRequest, searchOf } from './read-request.js'
-import { httpErrorOf, methodNotAllowed, type Reply } from './reply.js'
+import { httpErrorOf, methodNotAllowed } from './reply.js'
 import type { HostRequest, Route } from './route.js'
 
 export interface PaidRouteOptions extends RequestOptions {
@@ -90,14 +89,6 @@ export function forwardable({ target: sent, headers }: HostRequest, target: Targ
   const search = searchOf(sent)
   if (search.includes('#') || search.split('&').length > QUERY_FIELDS_MAX) throw httpErrorOf('invalid_query')
   return { method, path, params, search }
-}
-
-/** A person who opens the address in a browser gets a page instead of the empty object. */
-function forReader(def: EndpointDef, request: HostRequest, outcome: ChargeOutcome, reply: Reply): Reply {
-  const isQuoted = outcome.final === 'quoted' && outcome.challenge !== undefined
-  if (!isQuoted || request.method !== 'GET' || !prefersHtml(request.headers.accept)) return reply
-  const page = quotePage(def, outcome.challenge.required, searchOf(request.target))
-  return htmlReply(reply.status, page, chargeReplyHeaders(outcome))
 }
 
 /** `Deprecation` is a moment in Unix seconds (RFC 9745), `Sunset` an HTTP date (RFC 8594). */

@@ -1,5 +1,4 @@
 /** Every path that the server answers, and its methods. */
-
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
 import { methodsOf, NO_PARAMS, paramsIn, pathOfEndpoint } from '../../domain/path-pattern.js'

@@ -13,8 +13,8 @@ import {
 import { claimTable } from '../../domain/machines/claim.machine.js'
 import { paymentTable } from '../../domain/machines/payment.machine.js'
 import { subscriptionTable } from '../../domain/machines/subscription.machine.js'
+import { KeptAnswers } from './drop-oldest-answers.js'
 import { Expiry } from './expiry-by-second.js'
-import { KeptAnswers } from './kept-answers.js'
 
 /** A claim and its payment take this besides the answer, as measured on Node 20. */
 const RECORD_BYTES = 1_750

@@ -1,5 +1,4 @@
 /** One process. Each move is one synchronous step. Nothing survives a restart, but under `svc dev`. */
-
 import * as transition from '../../domain/charge-store/transition.js'
 import type { Opened, UnitsChargeStore } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'

@@ -1,5 +1,4 @@
 /** Requests to servers behind this one, over kept-alive connections of undici. */
-
 import { connect } from 'node:net'
 import { answerCode } from '../../domain/answer-codes.js'
 import { SvcError } from '../../domain/errors.js'

@@ -3,7 +3,6 @@
  * Deno and Workers, `browser.ts` for browsers. All have the same names, and none loads another's packages. Other files
  * import `#platform`, never one of the three.
  */
-
 import { resumingFetch } from '../outbound/paused-replies.js'
 
 export { guardedFetch } from '../outbound/guarded-fetch.js'

@@ -2,9 +2,9 @@
 import { parseBaseUnits } from '../../domain/money.js'
 import type { ChargeRequest } from '../../ports/charge.js'
 import type { UnitsTaken } from '../../ports/charge-store.js'
-import type { Call, CallsBalance } from './call-record.js'
+import type { Call, CallsBalance } from './call-at-work.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
-import { balanceId } from './record-names.js'
+import { balanceId } from './names-in-stores.js'
 
 /**
  * The balance whose key came with a request; `undefined` where none did. Where the endpoint takes none, it may have taken one before a

@@ -1,5 +1,4 @@
 /** Turns the record of a finished call into its outcome. A transport then renders the outcome. */
-
 import { answerCode } from '../../domain/answer-codes.js'
 import { reportsCharge } from '../../domain/income-bookings.js'
 import { type ChargeDrawing, type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
@@ -8,9 +7,9 @@ import { cutText } from '../../domain/strangers-text.js'
 import type { Receipt } from '../../domain/x402.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { BalanceTold, Challenge, ChargeOutcome, Problem } from '../../ports/charge.js'
-import { type Call, type ReplayedAnswer, spanIdOf } from './call-record.js'
+import { type Call, type ReplayedAnswer, spanIdOf } from './call-at-work.js'
 import type { ChargeDeps } from './charge-deps.js'
-import { balanceId, windowId } from './record-names.js'
+import { balanceId, windowId } from './names-in-stores.js'
 
 export function outcomeOf(
   deps: ChargeDeps,

@@ -14,9 +14,9 @@ import type { PaymentReader } from '../../ports/payment-reader.js'
 import type { Random } from '../../ports/random.js'
 import type { SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Leases } from './leases.js'
+import type { PaymentsInDoubt } from './look-up-payments-in-doubt.js'
 import type { Terms } from './payment-challenge.js'
-import type { PaymentsInDoubt } from './payments-in-doubt.js'
-import type { PendingCloses, PendingWindowMoves } from './pending-moves.js'
+import type { PendingCloses, PendingWindowMoves } from './resend-lost-moves.js'
 
 export interface ChargeDeps {
   /** Who sells, and whose records these are. */

@@ -3,7 +3,7 @@ import { problemOf } from '../../domain/answer-codes.js'
 import { networkIdsOf } from '../../domain/network.js'
 import { checkProof, proofBytes } from '../../domain/sign-in-with-x.js'
 import type { Problem } from '../../ports/charge.js'
-import type { Call } from './call-record.js'
+import type { Call } from './call-at-work.js'
 import type { ChargeDeps } from './charge-deps.js'
 
 /** Why the request is refused; `undefined` where it has no proof, or a good one. */

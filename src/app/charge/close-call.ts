@@ -1,13 +1,13 @@
 /** The end of a call: applies what its final state says to all that it holds: claim, payment, credit, a window's call. */
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { Closed, CloseMove } from '../../ports/charge-store.js'
-import type { Call } from './call-record.js'
+import { closeMove, isUnrecorded, untilAnswered } from './build-close-move.js'
+import type { Call } from './call-at-work.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
-import { closeMove, isUnrecorded, untilAnswered } from './close-move.js'
 import { countNow } from './effects/count.js'
 import { settleCredit } from './effects/credit.js'
 import { recordMove } from './effects/record.js'
-import { discardStream, isFreeStream, sendStream, wholeStream } from './send-stream.js'
+import { discardStream, isFreeStream, sendStream, wholeStream } from './stream-to-caller.js'
 import { countWindowCall, dropWindow, giveBackWindowCall, storeWindow } from './subscription-windows.js'
 
 /**

@@ -3,7 +3,6 @@
  * for callers; otherwise the message goes to the seller's log. A handler's message must not look like this server's
  * own statement about a payment.
  */
-
 import { CALL_CODES } from '../../domain/answer-codes.js'
 import type { Answer } from '../../domain/handler.js'
 import { jsonIn } from '../../domain/json.js'

@@ -1,12 +1,11 @@
 /** What a handler gets beside its input: the payment, a signal, and a log for the seller and the caller. */
-
 import { shown } from '../../domain/errors.js'
 import type { HandlerContext } from '../../domain/handler.js'
 import { costInBaseUnits, formatUsd, parseBaseUnits, usdNumber } from '../../domain/money.js'
 import { cutText } from '../../domain/strangers-text.js'
 import type { ChargeRequest } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import type { Call } from './call-record.js'
+import type { Call } from './call-at-work.js'
 import type { ChargeDeps } from './charge-deps.js'
 import { handlerLogged } from './tell-observers.js'
 

@@ -3,10 +3,10 @@
  * that some of them count.
  */
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
-import type { Call, SoldWindow } from './call-record.js'
+import type { Call, SoldWindow } from './call-at-work.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
-import { balanceId, balanceSlot, windowId } from './record-names.js'
-import { landsWithinMs } from './stored-answers.js'
+import { balanceId, balanceSlot, windowId } from './names-in-stores.js'
+import { landsWithinMs } from './seal-answers.js'
 
 /**
  * The store's time, where the store has one. When each replica used its own clock, a replica that was an hour behind

@@ -12,7 +12,7 @@ import type { QuoteExtra } from '../../domain/quote-fields.js'
 import { X402_VERSION } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import { type ManifestSigner, signedManifest } from '../manifest-signature.js'
-import type { Settings } from './settings-from-options.js'
+import type { Settings } from './options/server-settings.js'
 
 /** More origins than a real deployment has. Forged Host headers cannot grow a cache beyond it, nor beyond a length. */
 const ORIGINS_MAX = 64

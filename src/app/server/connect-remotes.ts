@@ -1,13 +1,13 @@
 /** Connects a server to its facilitators, its node and its indexer, as the settings say. */
-import type { NodeWatch } from '../../adapters/algorand/last-round.js'
 import { algodClient, indexerClient } from '../../adapters/algorand/node-clients.js'
+import type { NodeWatch } from '../../adapters/algorand/watch-node.js'
 import { facilitatorInProcess } from '../../adapters/facilitator/in-process.js'
 import { type X402Facilitator, x402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'
 import { SvcError } from '../../domain/errors.js'
 import type { ProtocolFacilitator } from '../../ports/facilitator.js'
 import { randomId } from '../../ports/random.js'
+import type { Settings } from './options/server-settings.js'
 import type { ServerEnvironment } from './server-environment.js'
-import type { Settings } from './settings-from-options.js'
 
 type Facilitators = readonly [X402Facilitator, ...X402Facilitator[]]
 

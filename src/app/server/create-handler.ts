@@ -7,8 +7,8 @@ import type { Koa } from '../../adapters/http/koa-request.js'
 import { pathOf } from '../../adapters/http/route-table.js'
 import { assemble } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
+import type { Settings } from './options/server-settings.js'
 import { type BesideTheCore, environmentOf } from './server-environment.js'
-import type { Settings } from './settings-from-options.js'
 
 /** An agent that answers requests of any host. Its functions need no `this`. */
 export interface AgentHandler {

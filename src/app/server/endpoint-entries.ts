@@ -18,9 +18,9 @@ import { PAYMENT_REQUIRED_HEADER } from '../../domain/x402.js'
 import { perMinute } from '../../ports/counters.js'
 import type { Checked, InputCheck } from '../../ports/input-validator.js'
 import type { EndpointEntry, Owner, Rate } from '../charge/charge-deps.js'
+import { endpointOwner } from '../charge/names-in-stores.js'
 import { type Terms, termsOf, UNPAID } from '../charge/payment-challenge.js'
-import { endpointOwner } from '../charge/record-names.js'
-import type { Settings, Warn } from './settings-from-options.js'
+import type { Settings, Warn } from './options/server-settings.js'
 
 /** Makes the entry of each endpoint. */
 export function entryMaker(

@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache'
 import type { QuotedSponsors } from '../../adapters/facilitator/failover.js'
 import type { ChargeDeps, Owner } from '../charge/charge-deps.js'
-import { QUOTED_SPONSOR, quotedSponsorId } from '../charge/record-names.js'
+import { QUOTED_SPONSOR, quotedSponsorId } from '../charge/names-in-stores.js'
 import { putWindow, windowsNow } from '../charge/subscription-windows.js'
 
 type QuotedSponsorsOptions = Pick<ChargeDeps, 'subscriptions' | 'clock'> & {

@@ -11,7 +11,7 @@ import { type Clock, systemClock } from '../../ports/clock.js'
 import type { MakeExchange } from '../../ports/exchange.js'
 import type { PaymentReader } from '../../ports/payment-reader.js'
 import { type Random, systemRandom } from '../../ports/random.js'
-import type { Settings } from './settings-from-options.js'
+import type { Settings } from './options/server-settings.js'
 
 export interface ServerEnvironment extends BesideTheCore {
   readonly clock: Clock

@@ -9,9 +9,9 @@ import { NO_ADDRESS } from '../../ports/charge.js'
 import type { PaidBy, QuotedCall, TaskStore, Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { countTask, uncountTask } from '../charge/effects/admit.js'
-import { sha256, taskName } from '../charge/record-names.js'
-import { paymentLifeMs, sealBytes, unsealBytes } from '../charge/stored-answers.js'
-import type { Settings } from '../server/settings-from-options.js'
+import { sha256, taskName } from '../charge/names-in-stores.js'
+import { paymentLifeMs, sealBytes, unsealBytes } from '../charge/seal-answers.js'
+import type { Settings } from '../server/options/server-settings.js'
 
 export interface TasksOptions {
   readonly store: TaskStore

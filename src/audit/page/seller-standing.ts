@@ -1,6 +1,6 @@
 /** What the page says of its seller, beside the calls: the balances that are outstanding, and whether the wallet can be paid. */
 import { algodClient } from '../../adapters/algorand/node-clients.js'
-import type { Settings } from '../../app/server/settings-from-options.js'
+import type { Settings } from '../../app/server/options/server-settings.js'
 import type { Clock } from '../../ports/clock.js'
 import { type BalanceAccount, balanceAccounts, sumsOfBalances } from '../reconciliation/balance-accounts.js'
 import type { Outstanding, Totals } from './page-events.js'

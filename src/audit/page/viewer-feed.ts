@@ -6,8 +6,8 @@ import { type Logger, silentLogger } from '../../ports/logger.js'
 import type { JournalHeader } from '../journal/journal-lines.js'
 import type { JournalPiece } from '../journal/journal-reader.js'
 import { type AuditEvents, type Decision, type Hello, keptOf, type RunView } from './page-events.js'
-import { earlierRuns, stepsOf, viewOf } from './run-views.js'
 import { type Standing, sellerStanding } from './seller-standing.js'
+import { earlierRuns, stepsOf, viewOf } from './views-of-calls.js'
 
 /** The target of events. `write` returns whether more may follow at once. */
 export interface Viewer {

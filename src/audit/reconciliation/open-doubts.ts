@@ -1,5 +1,5 @@
 /** The calls in doubt whose payments may still land: a payment that landed is decided, and so is one that is too old to. */
-import { landsWithinMs } from '../../app/charge/stored-answers.js'
+import { landsWithinMs } from '../../app/charge/seal-answers.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { landedBy } from './audited-period.js'
 

@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto'
 import type { IPolicy } from 'cockatiel'
 import { exchangeTo } from '#platform'
-import type { WebhookOptions } from '../../app/server/observer-options.js'
+import type { WebhookOptions } from '../../app/server/options/observer-options.js'
 import { SvcError } from '../../domain/errors.js'
 import { recentBookings, reportsCharge } from '../../domain/income-bookings.js'
 import { formatUsd } from '../../domain/money.js'

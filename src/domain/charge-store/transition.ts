@@ -5,7 +5,6 @@
  * A store runs one at a time over its records and its own time, and stores all that it leaves, or nothing. The bounds of a store's
  * memory are not decided here.
  */
-
 import { claimTable } from '../machines/claim.machine.js'
 import { CLOSING_EVENTS, LAPSED_KEPT_MS } from '../machines/claim-and-payment.rules.js'
 import { next } from '../state-machine/transition-table.js'

@@ -1,5 +1,5 @@
 import type { modelsv2, SignedTransaction } from 'algosdk'
-import { type Evaluation, usageOf } from '../evaluate-group.js'
+import { type Evaluation, usageOf } from '../apply-group.js'
 import type { Ledger } from '../ledger.js'
 import type { Reply, SandboxRequest } from '../web-server.js'
 import { formatIn, formatted, refused, type View } from './replies.js'

@@ -11,9 +11,9 @@ import {
   type SignedTransaction,
 } from 'algosdk'
 import { endOfValue, splitValues } from '../../adapters/algorand/msgpack.js'
-import { GROUP_SIZE_MAX, txIdOf } from '../../adapters/algorand/transaction-bytes.js'
+import { GROUP_SIZE_MAX, txIdOf } from '../../adapters/algorand/transaction-hashes.js'
+import { INVALID } from '../check-group-form.js'
 import type { Ledger } from '../ledger.js'
-import { INVALID } from '../node-refusal.js'
 import { json, type Reply, type SandboxRequest } from '../web-server.js'
 import { addressIn, formatted, refused, uintIn, unemulated } from './replies.js'
 

@@ -5,6 +5,7 @@ import type {
   CloseMove,
   Hold,
   Opened,
+  OpenMove,
   Recorded,
   RecordMove,
   ResolveMove,
@@ -121,6 +122,10 @@ export async function scene(make: MakeChargeStore) {
       return opened(successor)
     },
   }
+}
+
+export function openAs(s: Scene, token: string, over: object, more: Partial<OpenMove>): Promise<Opened> {
+  return s.store.open({ ...s.call(token, over), leaseMs: s.leaseMs, ...more })
 }
 
 /** The answer that an open found to be replayed; else its verdict. */

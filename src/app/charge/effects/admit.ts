@@ -1,9 +1,9 @@
 import { callerIpNetwork } from '../../../domain/caller-ip-network.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Counted } from '../../../ports/counters.js'
-import { type Call, storeDown } from '../call-record.js'
+import { type Call, storeDown } from '../call-at-work.js'
 import type { ChargeDeps, Rate } from '../charge-deps.js'
-import { balanceSlot, claimedPayer, windowId } from '../record-names.js'
+import { balanceSlot, claimedPayer, windowId } from '../names-in-stores.js'
 import { preferWindow } from './entitle.js'
 
 /** Checks draining first: a process that stops counts no calls. */

@@ -1,7 +1,7 @@
 import type { CountMove } from '../../../ports/charge-store.js'
-import type { Call } from '../call-record.js'
+import { closeMove, untilAnswered } from '../build-close-move.js'
+import type { Call } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { closeMove, untilAnswered } from '../close-move.js'
 
 /**
  * Counts what the call cost, and keeps its answer, in one move: here the store is the ledger, so no byte leaves before it has answered.

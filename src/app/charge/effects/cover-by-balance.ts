@@ -1,7 +1,7 @@
 import { formatUsd } from '../../../domain/money.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import { isAgreed } from '../balances.js'
-import { type Call, storeDown } from '../call-record.js'
+import { type Call, storeDown } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { credit } from './credit.js'
 import { reserve } from './open.js'

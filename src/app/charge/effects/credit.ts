@@ -3,9 +3,9 @@ import { type ChargeFinal, OUTCOMES, type RunCredit } from '../../../domain/mach
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import { sleep } from '../../../ports/clock.js'
 import type { Counted } from '../../../ports/counters.js'
-import { type Call, storeDown } from '../call-record.js'
+import { type Call, storeDown } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { creditorName } from '../record-names.js'
+import { creditorName } from '../names-in-stores.js'
 
 /** How often to look for credit that another process gave back. */
 const ASK_EVERY_MS = 250

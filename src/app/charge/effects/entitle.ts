@@ -1,8 +1,8 @@
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { SubscriptionRecord } from '../../../ports/subscriptions.js'
-import { type Call, presentedPayment, storeDown } from '../call-record.js'
+import { type Call, presentedPayment, storeDown } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { windowId } from '../record-names.js'
+import { windowId } from '../names-in-stores.js'
 import { takeWindowCall, windowsNow } from '../subscription-windows.js'
 
 /**

@@ -1,6 +1,6 @@
 import type { Landing } from '../../../ports/chain.js'
 import { sleep, withTimeout } from '../../../ports/clock.js'
-import type { Call } from '../call-record.js'
+import type { Call } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { accept, settlementOf, untilShutdown } from './settle.js'
 

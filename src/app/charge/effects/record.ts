@@ -1,8 +1,8 @@
 import { bytesIn } from '../../../domain/handler.js'
 import type { RecordMove } from '../../../ports/charge-store.js'
-import { type Call, type ReplayedAnswer, storeDown } from '../call-record.js'
+import { type Call, type ReplayedAnswer, storeDown } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { paymentLifeMs, retentionMs, seal } from '../stored-answers.js'
+import { paymentLifeMs, retentionMs, seal } from '../seal-answers.js'
 import { newWindow, storeWindow } from '../subscription-windows.js'
 
 /**

@@ -1,7 +1,7 @@
 import { isIdOf } from '../../../domain/network.js'
 import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.js'
 import type { Settlement } from '../../../ports/facilitator.js'
-import type { Call } from '../call-record.js'
+import type { Call } from '../call-at-work.js'
 import type { ChargeDeps, Stop } from '../charge-deps.js'
 
 export async function settle(deps: ChargeDeps, call: Call) {

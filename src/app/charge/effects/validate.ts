@@ -3,7 +3,7 @@ import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Problem } from '../../../ports/charge.js'
 import { withTimeout } from '../../../ports/clock.js'
 import type { Checked } from '../../../ports/input-validator.js'
-import type { Call } from '../call-record.js'
+import type { Call } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { leaveKeyAside, looksCovered } from './entitle.js'
 

@@ -1,7 +1,7 @@
 import type { ReadPayment } from '../../../ports/payment-reader.js'
-import type { Call } from '../call-record.js'
+import type { Call } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { meetsTerms, paysUs } from '../record-names.js'
+import { meetsTerms, paysUs } from '../names-in-stores.js'
 import { countVerified } from './admit.js'
 
 /** Algorand produces a round about every 2.8 s. Counting 2.5 s for each makes the deadline rather too early than too late. */

@@ -1,7 +1,7 @@
 import type { Hello } from '../page-events.js'
 import { wordsOf } from '../step-words.js'
 import { byId, element } from './dom-elements.js'
-import type { Filter } from './runs.js'
+import type { Filter } from './run-collection.js'
 
 const CHARGED = { yes: 'yes', balance: 'on a balance', maybe: 'in doubt', earlier: 'earlier', no: 'no' }
 type Name = 'endpoint' | 'final' | 'charged'

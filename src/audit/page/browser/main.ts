@@ -6,9 +6,9 @@ import { Drawing } from './machine-view.js'
 import { count, dateAndMinute, TIME_ZONE, usd } from './number-format.js'
 import { Overview } from './overview.js'
 import { clock } from './page-clock.js'
+import { Runs } from './run-collection.js'
 import { showDetail } from './run-detail.js'
 import { RunList } from './run-list.js'
-import { Runs } from './runs.js'
 import { csvOf } from './shown-csv.js'
 
 /** Sums over ten thousand runs take some milliseconds: at most one redraw in this time. */

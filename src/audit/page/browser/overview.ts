@@ -5,7 +5,7 @@ import { needsOf } from './attention.js'
 import { type Bar, bars, plot, redrawn } from './charts.js'
 import { button, byId, element, say } from './dom-elements.js'
 import { count, dateAndMinute, duration, percent, shortened, span, TIME_ZONE, usd } from './number-format.js'
-import type { Runs } from './runs.js'
+import type { Runs } from './run-collection.js'
 import {
   incomeByDay,
   percentile,

@@ -1,0 +1,93 @@
+/** Loaded into the agent before its own code: reports to `svc dev`, and ends the agent when `svc dev` has ended for any reason. */
+import { subscribe } from 'node:diagnostics_channel'
+import { writeSync } from 'node:fs'
+import type { Server } from 'node:net'
+import { inspect } from 'node:util'
+import type { CallEndedMessage, HandlerFailedMessage } from '../../src/app/charge/tell-observers.js'
+import type { SvcError } from '../../src/domain/index.js'
+import { printable } from '../output.js'
+import { systemError } from '../system-error.js'
+import { keepMemory } from './kept-memory.js'
+import { installHooks } from './module-hooks.js'
+
+export type Report =
+  | { readonly svcDevPort: number }
+  | { readonly svcDevCall: CallReport }
+  | { readonly svcDevFailure: FailureReport }
+  | { readonly svcDevLog: LogReport }
+export type CallReport = Pick<
+  CallEndedMessage['call'],
+  'status' | 'code' | 'charged' | 'amount' | 'ms' | 'traceId'
+> &
+  Pick<CallEndedMessage['endpoint'], 'method' | 'name'> & { readonly isBroken: boolean }
+export type FailureReport = Record<'endpoint' | 'traceId' | 'error', string>
+export type LogReport = { readonly endpoint: string; readonly message: string; readonly data?: unknown }
+
+installHooks()
+keepMemory()
+
+subscribe('tracing:net.server.listen:asyncEnd', message => {
+  const address = (message as { server: Server }).server.address()
+  if (address === null || typeof address === 'string') return
+  process.send?.({ svcDevPort: address.port } satisfies Report)
+})
+
+subscribe('svc.call.ended', message => {
+  const { endpoint, call } = message as CallEndedMessage
+  const { status, code, charged, amount, ms, traceId, streamBroken } = call
+  const { method, name } = endpoint
+  const isBroken = streamBroken === true
+  process.send?.({
+    svcDevCall: { method, name, status, code, charged, amount, ms, traceId, isBroken },
+  } satisfies Report)
+})
+
+const OWN = ['../../src', '..'].map(folder => new URL(folder, import.meta.url).href)
+
+/** Frames of this package, of other packages and of Node say nothing about the developer's code. */
+function isOwnFrame(line: string): boolean {
+  return (
+    /^\s+at .*[\\/]/.test(line) && ![...OWN, '/node_modules/', 'node:'].some(other => line.includes(other))
+  )
+}
+
+subscribe('svc.handler.failed', message => {
+  const { endpoint, traceId, error } = message as HandlerFailedMessage
+  const lines = inspect(error).split('\n')
+  const told = lines.filter(line => !/^\s+(at |\.\.\. \d+ lines matching)/.test(line) || isOwnFrame(line))
+  const report = { endpoint, traceId, error: told.join('\n') }
+  process.send?.({ svcDevFailure: report } satisfies Report)
+})
+
+subscribe('svc.handler.logged', message => {
+  process.send?.({ svcDevLog: message } as Report)
+})
+
+const STDERR = 2
+
+// What the developer can mend in a moment needs no stack: what is wrong, and the line of theirs that it comes from. The agent's own
+// handler of such errors goes before this.
+process.on('uncaughtExceptionMonitor', error => {
+  if (process.listenerCount('uncaughtException') > 0) return
+  const known = isOurs(error) ? error : systemError(error)
+  if (known === undefined) return
+  const line = ownFrame(error)
+  const unset =
+    known.code === 'invalid_address' && !process.env.SVC_PAY_TO ? ' Set SVC_PAY_TO, or add --sandbox' : ''
+  writeSync(STDERR, `svc dev: ${printable(known.message)}${unset} (${printable(known.code)})${line}\n`)
+  process.exit(1)
+})
+
+/** The agent may have another copy of this package. */
+function isOurs(error: Error): error is SvcError {
+  return error.name === 'SvcError' && typeof (error as { code?: unknown }).code === 'string'
+}
+
+function ownFrame({ stack = '' }: Error): string {
+  const frame = stack.split('\n').find(isOwnFrame)
+  return frame === undefined ? '' : `, ${printable(frame.trim())}`
+}
+
+process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+// A listener for the channel's end must not keep the agent running.
+process.channel?.unref()

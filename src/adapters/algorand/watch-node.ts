@@ -1,0 +1,67 @@
+/** Watches that a node is of our network: each reading of its last round checks it, and so does each interval. */
+import type { NetworkFacts } from '../../domain/network.js'
+import type { ChainStatus } from '../../ports/chain.js'
+import type { Cancel, Clock } from '../../ports/clock.js'
+import type { Algod } from './node-clients.js'
+import { unavailable } from './node-response-reader.js'
+
+interface CheckedNodeOptions {
+  readonly network: NetworkFacts
+  readonly algod: Pick<Algod, 'suggestedParams'>
+  readonly watch?: NodeWatch
+  readonly clock: Pick<Clock, 'after'>
+}
+
+export interface NodeWatch {
+  /** The interval of the checks. The first is at once. */
+  readonly everyMs: number
+  /** Called once for each change, but not when the first check succeeds. */
+  readonly onChange: (status: ChainStatus, genesisHash: string | undefined) => void
+}
+
+/** The genesis hash comes in the same response as the last round: another node may take the place of this one at any time. */
+export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions) {
+  let status: ChainStatus = 'unasked'
+  let genesisHash: string | undefined
+  let cancel: Cancel | undefined
+  let closed = false
+
+  function note(found: ChainStatus, hash?: string): void {
+    const changed = found !== status || hash !== genesisHash
+    const quiet = status === 'unasked' && found === 'ok'
+    status = found
+    genesisHash = hash
+    if (changed && !quiet && !closed) watch?.onChange(found, hash)
+  }
+
+  async function lastRound(): Promise<bigint> {
+    const asked = await algod.suggestedParams().catch(cause => {
+      // A node of another network that fails to answer once is still of another network.
+      if (status !== 'wrongNetwork') note('unanswered')
+      throw cause
+    })
+    if (asked.genesisHash === network.genesisHash) {
+      note('ok')
+      return asked.lastRound
+    }
+    note('wrongNetwork', asked.genesisHash)
+    throw unavailable('it is of another network')
+  }
+
+  async function check(everyMs: number): Promise<void> {
+    await lastRound().catch(() => {})
+    if (!closed) cancel = clock.after(everyMs, () => void check(everyMs))
+  }
+
+  if (watch) void check(watch.everyMs)
+  return {
+    get status(): ChainStatus {
+      return status
+    },
+    lastRound,
+    close() {
+      closed = true
+      cancel?.()
+    },
+  }
+}

@@ -1,0 +1,137 @@
+/** The stream of a charged call while it leaves: bounded in time, cut where its caller or its server goes. */
+import type { Answer, AnswerStream } from '../../domain/handler.js'
+import type { EndedCall } from '../../ports/call-observer.js'
+import type { Call } from './call-at-work.js'
+import type { ChargeDeps } from './charge-deps.js'
+import { BoundedBuffer, collected, type StreamEnd } from './stream-from-handler.js'
+
+const STREAM_TIMEOUT_DEFAULT_MS = 300_000
+
+/**
+ * Gives the call's answer its stream. If it breaks, its consumer gets the error and closes the connection without a clean end, so
+ * that no reader takes it for whole. It is over when the caller has it, or when it is cut: a reader that stops reading can
+ * hold neither the server nor its key for longer than `streamTimeout`.
+ *
+ * @param keptMax how many bytes of it are kept for callers that retry
+ */
+export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promise<StreamEnd> {
+  const { caller } = call.request
+  const { name, streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
+  const source = call.handled.source!
+  const kept = new BoundedBuffer(keptMax)
+  const cutting = new AbortController()
+  let isComplete = false
+  let isSourceAsked = false
+  let interrupt: (cause: Error) => void = () => {}
+  let end!: (brokenBy: EndedCall['brokenBy'], cause?: unknown) => void
+  const ended = new Promise<StreamEnd>(resolve => {
+    let isOver = false
+    end = (by, cause) => {
+      if (isOver) return
+      isOver = true
+      for (const stop of stops) stop()
+      const brokenBy = by ?? (isComplete ? undefined : 'seller')
+      if (brokenBy) {
+        const { traceId, payment } = call
+        const broken = { err: cause, traceId, txId: payment.txId, endpoint: name, brokenBy }
+        const cost = isFreeStream(call, brokenBy) ? 'takes nothing from its balance' : 'stays charged'
+        deps.logger.warn(broken, `a stream broke; it ${cost}`)
+      }
+      if (!isComplete) stopSource()
+      resolve({ brokenBy, bytes: isComplete ? kept.bytes : undefined })
+    }
+  })
+  const stopSource = () => {
+    interrupt(new Error('the stream is over'))
+    discardStream(call)
+  }
+  const cut = (brokenBy: 'caller' | 'seller', why: string) => {
+    const cause = new Error(why)
+    end(brokenBy, cause)
+    cutting.abort(cause)
+  }
+  const stops = [
+    // Where the source is not being asked, the caller has not read what is there.
+    deps.clock.after(streamTimeout, () =>
+      cut(isSourceAsked ? 'seller' : 'caller', `the stream took longer than ${streamTimeout} ms`),
+    ),
+    deps.stop.onCut(() => cut('seller', 'the server stops')),
+    caller.onGone(() => {
+      // A complete stream may have arrived: `onEnd` says so.
+      if (!isComplete) cut('caller', 'the caller has gone')
+    }),
+  ]
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    // A consumer that ends the loop early has lost its caller.
+    let brokenBy: 'caller' | 'seller' = 'caller'
+    let cause: unknown
+    try {
+      for (;;) {
+        cutting.signal.throwIfAborted()
+        isSourceAsked = true
+        const next = await new Promise<Awaited<ReturnType<typeof source.next>>>((resolve, reject) => {
+          interrupt = reject
+          source.next().then(resolve, reject)
+        })
+        isSourceAsked = false
+        if (next.done) break
+        // Copy it: the source may use its buffer again before this chunk has left.
+        const chunk = new Uint8Array(next.bytes!)
+        kept.add(chunk)
+        yield chunk
+      }
+      isComplete = true
+    } catch (err) {
+      brokenBy = 'seller'
+      cause = err
+      throw err
+    } finally {
+      if (!isComplete) end(brokenBy, cause)
+    }
+  }
+  const stream: AnswerStream = { chunks: chunks(), cut: cutting.signal }
+  call.handled.answer = { ...call.handled.answer!, stream }
+  caller.onEnd(arrived => end(arrived ? undefined : 'caller'))
+  if (caller.gone()) cut('caller', 'the caller has gone')
+  else if (deps.stop.cutting()) cut('seller', 'the server stops')
+  return ended
+}
+
+/**
+ * Reads the stream of a call whose caller has got another answer.
+ *
+ * @throws what the source throws, and Error where it is too large, takes too long or the server stops
+ */
+export async function wholeStream(deps: ChargeDeps, call: Call, bytesMax: number): Promise<Answer> {
+  const { streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
+  const cutting = new AbortController()
+  const cut = (why: string) => cutting.abort(new Error(why))
+  const stops = [
+    deps.clock.after(streamTimeout, () => cut(`the stream took longer than ${streamTimeout} ms`)),
+    deps.stop.onCut(() => cut('the server stops')),
+  ]
+  if (deps.stop.cutting()) cut('the server stops')
+  try {
+    return await collected(
+      { answer: call.handled.answer!, source: call.handled.source! },
+      cutting.signal,
+      bytesMax,
+    )
+  } catch (cause) {
+    discardStream(call)
+    throw cause
+  } finally {
+    for (const stop of stops) stop()
+  }
+}
+
+/** On a balance, a stream that its seller broke costs nothing. One that its buyer broke costs what was said, or the price. */
+export function isFreeStream({ balance }: Call, brokenBy: EndedCall['brokenBy']): boolean {
+  return balance !== undefined && (brokenBy === 'seller' || balance.said === 'nonsense')
+}
+
+/** Ends the source of an answer that is not sent, and tells the handler. */
+export function discardStream({ handled: { source, cancellation } }: Call): void {
+  cancellation?.cancel('the stream is not sent to its end')
+  source?.end()
+}

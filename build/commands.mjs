@@ -18,7 +18,7 @@ export const table = (head, rows) =>
 /** By command: what stands below its help, from the code that prints it. */
 async function printed() {
   const [{ FINDINGS }, { CASES }] = await Promise.all(
-    ['audit/reconciliation/findings.js', 'trigger/cases.js'].map(
+    ['audit/reconciliation/audit-findings.js', 'trigger/cases.js'].map(
       file => import(join(ROOT, 'dist/src', file)),
     ),
   )

@@ -178,8 +178,8 @@ export const ONCE_THERE = [
     edits: [
       {
         file: OWNERS,
-        find: '      claim: { name, bodyHash',
-        replace: '      claim: key === undefined ? (undefined as never) : { name, bodyHash',
+        find: 'const own = read && paymentName(endpoint.owner, read)',
+        replace: 'const own = read && paymentName(endpoint.owner + call.id, read)',
       },
     ],
   },

@@ -52,13 +52,13 @@ export function reserve(
   const free = Math.max(0, unused - records.reserved(move.slot, nowMs) + replaced)
   if (most > free || !lists(units, 'taken'))
     return leaving(opened({ verdict: 'short', unused, free }), claim, payment)
-  const lasting = outlasting(units, claim.expiresAtMs)
+  const lasting = units.expiresAtMs < claim.expiresAtMs ? outlasting(units, claim.expiresAtMs) : undefined
   return leaving(opened({ verdict: 'taken', unused }), { ...claim, reserved: most }, payment, lasting)
 }
 
-/** A balance stays for the calls that reserved before its end, so that nothing late restores it. `undefined`: it stays as long already. */
-export function outlasting(units: Units, expiresAtMs: number): Units | undefined {
-  return units.expiresAtMs < expiresAtMs ? { ...units, expiresAtMs } : undefined
+/** A balance stays for the calls that reserved before its end, so that nothing that comes late restores it. */
+export function outlasting(units: Units, expiresAtMs: number): Units {
+  return { ...units, expiresAtMs: Math.max(units.expiresAtMs, expiresAtMs) }
 }
 
 /** What was served late is the seller's loss: no more is counted than there is. */

@@ -122,7 +122,7 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
   })
 }
 
-/** What is sold, and what is let through. `upstream` is of all routes that name none of their own. */
+/** What is sold, and what is let through. `upstream` is for all routes that name none of their own. */
 export interface Terms extends Omit<AgentOptions, 'endpoints'> {
   readonly upstream?: string
   readonly routes: readonly RouteTerms[]
@@ -152,7 +152,7 @@ function soldBy({ upstream: common, routes, ...about }: Terms) {
       name = routeName(methods, path.replace('/*rest', '/any')),
     } = terms
     if (terms.upstream === undefined && upstreamUrl(upstream, refuse).target !== undefined)
-      refuse('the path of the server behind it would take the place of its own: name an origin')
+      refuse("the path of its server's URL would replace the route's own: give the origin alone")
     if (isFree !== true) endpoints.push(defineEndpoint({ ...terms, name, path, methods, upstream } as never))
     else if (Object.keys(terms).some(term => term !== 'upstream')) refuse('what is free has no terms')
     else {

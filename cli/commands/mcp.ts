@@ -28,7 +28,7 @@ export const mcpCommand = command({
 Without a wallet or a balance only the free tools work. At its end it says on stderr what it paid, and the keys of the windows that
 it bought. Such a key in SVC_SUBSCRIPTION_KEY opens the window in the next session; of several tools: 'tool=key other=key'.
 
-A balance that svc balance bought there pays before the wallet does: --max-price limits each call on it, and --max-per-day nothing.
+A balance that svc balance bought there pays before the wallet does: --max-price limits each call on it, and --max-per-day does not count it.
 
 Example:
   $ svc mcp --url https://agent.example --max-price 0.05 --max-per-day 2 --wallet /home/me/wallet.txt`,

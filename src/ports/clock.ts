@@ -27,7 +27,7 @@ export const wakefulClock: Clock = {
 }
 
 function timerOf(ms: number, callback: () => void, isIdle: boolean): Cancel {
-  // Node and browsers take a longer time for none.
+  // For a longer time Node and browsers call back at once.
   const timer = setTimeout(callback, Math.min(ms, 2 ** 31 - 1))
   if (isIdle) timer.unref()
   return () => clearTimeout(timer)

@@ -102,7 +102,7 @@ describe('svc sell', () => {
     [
       'the path of a server would take the place of each route’s',
       ['http://127.0.0.1:9/api', '--pay-to', 'A', '--price', 'GET /a=$1'],
-      "The route 'GET /a': the path of the server behind it would take the place of its own: name an origin (invalid_options)",
+      "The route 'GET /a': the path of its server's URL would replace the route's own: give the origin alone (invalid_options)",
     ],
     [
       'a route is none',

@@ -46,7 +46,7 @@ export const ONCE_THERE = [
     edits: [
       {
         file: RECOVER,
-        find: 'if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {',
+        find: 'if (read?.txId === payment.txId && owed.answer !== undefined) {',
         replace: 'if (read?.txId === payment.txId) {',
       },
     ],
@@ -484,9 +484,9 @@ export const ONCE_THERE = [
     edits: [
       {
         file: RECOVER,
-        find: 'retentionMs: keptMs(deps, call, answerOwed(call, recorded).window),',
+        find: 'retentionMs: keptMs(deps, call, owed.window),',
         replace:
-          'retentionMs: Math.min(keptMs(deps, call, answerOwed(call, recorded).window), call.holds.key === undefined ? 120_000 : Infinity),',
+          'retentionMs: Math.min(keptMs(deps, call, owed.window), call.holds.key === undefined ? 120_000 : Infinity),',
       },
     ],
   },

@@ -45,10 +45,11 @@ export function patternMatcher(endpoints: readonly EndpointDef[]): MatchPatterns
     // an extension as the form of the answer (Rails), dots and spaces at the end of a segment, and what is empty then, as nothing.
     const answers = ({ def }: Matched) => methodsOf(def).includes(method as Method)
     const answering = found.find(answers)?.def
-    const folders = decodeURIComponent(path).split('/').map(withoutParameters)
-    const last = folders.pop()!
+    const segments = decodeURIComponent(path).split('/').map(withoutParameters)
+    const last = segments.pop()!
+    const folders = segments.map(trimmed)
     for (const end of new Set([last, trimmed(last), trimmed(last.split('.', 1)[0]!)])) {
-      const spelling = [...folders.map(trimmed), end].filter(segment => segment !== '').join('/')
+      const spelling = [...folders, end].filter(segment => segment !== '').join('/')
       const similar = loose.match(`/${spelling}`).find(answers)?.def
       if (answering !== undefined && similar !== undefined && similar !== answering)
         throw invalidPath(`is ${pathOfEndpoint(similar)} in another spelling`)
@@ -59,7 +60,7 @@ export function patternMatcher(endpoints: readonly EndpointDef[]): MatchPatterns
 
 const withoutParameters = (segment: string) => segment.split(';', 1)[0]!
 
-/** A pattern would look for the end from each of many dots. */
+/** Not by a regular expression: from each of many dots it would look for the end, which takes quadratic time. */
 function trimmed(segment: string): string {
   let end = segment.length
   while (segment[end - 1] === '.' || segment[end - 1] === ' ') end--

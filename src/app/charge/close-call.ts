@@ -7,6 +7,7 @@ import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { countNow } from './effects/count.js'
 import { settleCredit } from './effects/credit.js'
 import { recordMove } from './effects/record.js'
+import { mayBeTaken } from './effects/settle.js'
 import { discardStream, isFreeStream, sendStream, wholeStream } from './stream-to-caller.js'
 import { countWindowCall, dropWindow, giveBackWindowCall, storeWindow } from './subscription-windows.js'
 
@@ -139,12 +140,11 @@ async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
  * counts as lapsed.
  */
 async function releaseAll(deps: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
-  const hold = call.holds.owned?.hold
   const [given] = await Promise.all([giveBack(deps, call), giveBackWindowCall(deps, call)])
   // Asked now: the process may have stood still while it waited for the store.
-  const mayBeTaken = hold !== undefined && deps.upkeep.leases.mayHaveLapsed(hold.token)
-  if (hold) deps.upkeep.leases.drop(hold.token)
-  return given === 'released' || (given === 'storeDown' && !mayBeTaken) ? undefined : 'superseded'
+  const isOurs = given === 'released' || (given === 'storeDown' && !mayBeTaken(deps, call))
+  dropLease(deps, call)
+  return isOurs ? undefined : 'superseded'
 }
 
 /**

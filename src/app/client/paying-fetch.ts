@@ -190,10 +190,10 @@ const KEPT_MAX = 1_000
 /** What libraries change when they repeat a request. */
 const CHANGES = /^(x-stainless-|trace|baggage$|sentry-|x-b3-|b3$|x-request-id$|x-amzn-trace-id$)/
 
-/** A form has a new one each time that it is sent. */
+/** A form gets a new boundary each time that it is sent. */
 const BOUNDARY = /^multipart\/.*boundary="?([^";]{16,})/i
 
-/** Calls whose end is not known, by their requests. Each is given to one request at a time; of a form, the bytes that were sent are. */
+/** Calls whose end is not known, by their requests. Each is given to one request at a time; a form is sent again with its first bytes. */
 function unfinishedCalls(clock: Pick<Clock, 'monotonic'>) {
   let kept: { name: string; slot: PaymentSlot; form?: HttpRequest | undefined; untilMs: number }[] = []
   return {

@@ -6,6 +6,7 @@ import type { Counted } from '../../../ports/counters.js'
 import { type Call, storeDown } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { creditorName } from '../names-in-stores.js'
+import { mayBeTaken } from './settle.js'
 
 /** How often to look for credit that another process gave back. */
 const ASK_EVERY_MS = 250
@@ -56,11 +57,12 @@ async function wait(deps: ChargeDeps, call: Call, payer: string | undefined) {
 
 const RUNS_GIVEN = { earned: 2, returned: 1, spent: 0, none: 0 } as const satisfies Record<RunCredit, number>
 
-export function settleCredit(deps: ChargeDeps, { holds: { creditor, owned } }: Call, final: ChargeFinal) {
+export function settleCredit(deps: ChargeDeps, call: Call, final: ChargeFinal) {
+  const { creditor } = call.holds
   if (creditor === undefined) return
   const { credit } = OUTCOMES[final]
   // A call that stood still may be paid and taken over: the call that found its payment has earned this credit by then.
-  if (credit === 'earned' && owned && deps.upkeep.leases.mayHaveLapsed(owned.hold.token)) return
+  if (credit === 'earned' && mayBeTaken(deps, call)) return
   const runs = RUNS_GIVEN[credit]
   if (runs !== 0) void giveCredit(deps, creditor, runs)
 }

@@ -63,7 +63,7 @@ async function asked(deps: ChargeDeps, call: Call, key: string, ask: Ask) {
   }
 }
 
-/** A window keeps what it was sold with: one with a count is counted, and each lasts, after its endpoint sells none such. */
+/** A window keeps what it was sold with, whatever its endpoint sells by now: where it has a count, its calls are counted. */
 async function cover(deps: ChargeDeps, call: Call, id: string) {
   if (call.endpoint.def.subscription?.calls !== undefined) return takeWindowCall(deps, call, id)
   const record = await openWindow(deps, call, id)

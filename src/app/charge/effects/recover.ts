@@ -1,6 +1,5 @@
 import { speltAs } from '../../../domain/x402.js'
 import type { Landing } from '../../../ports/chain.js'
-import type { Recorded } from '../../../ports/charge-store.js'
 import { sleep } from '../../../ports/clock.js'
 import { keptMs } from '../build-close-move.js'
 import type { Call, ReplayedAnswer } from '../call-at-work.js'
@@ -21,33 +20,42 @@ export async function recover(deps: ChargeDeps, call: Call) {
   const recorded = call.earlier.recorded!
   // Until the earlier payment is decided, the call speaks of that one, and not of the payment that it presents.
   call.payment.txId = recorded.payment?.txId
+  const { hold, seals } = call.holds.owned!
+  // A server that lacks the secret under which another one sealed the answer decides nothing.
+  const owed = unseal(recorded.answer, seals, hold.claim.name)
   try {
-    await keepWindow(deps, call, recorded)
+    if (owed === undefined) throw new Error('the recorded answer cannot be unsealed')
+    const { window } = owed
+    // The earlier call may have stopped when its answer was recorded and the window that it sold was not stored.
+    if (window) await storeWindow(deps, call, { ...window, id: soldId(deps, call, window.key) })
   } catch (cause) {
-    deps.logger.error({ err: cause }, 'the window of a call that stopped while settling was not stored')
+    deps.logger.error(
+      { err: cause },
+      'what a call that stopped while settling owes was not read, or its window not stored',
+    )
     return 'storeDown'
   }
-  const landing = await landingOf(deps, call, recorded)
+  const landing = await landingOf(deps, call, owed)
   if (landing === 'unknown') return 'undecided'
   // How long the answer is kept depends on the caller, and a process that stood still may hear of its hang-up after the chain's word.
   if (call.holds.key === undefined) await sleep(deps.clock, 0)
   const sinceMs = deps.clock.monotonic()
   try {
     const resolved = await deps.store.resolve({
-      ...call.holds.owned!.hold,
+      ...hold,
       txId: recorded.payment!.txId,
       verdict: landing === 'absent' ? 'dead' : 'found',
-      retentionMs: keptMs(deps, call, answerOwed(call, recorded).window),
+      retentionMs: keptMs(deps, call, owed.window),
       leaseMs: deps.upkeep.leases.leaseMs,
     })
     call.payment.txId = call.payment.read?.txId
     switch (resolved) {
       case 'completed':
         earn(deps, call)
-        return owed(call, recorded)
+        return replay(call, owed)
       case 'opened':
         call.holds.held = true
-        deps.upkeep.leases.keep(call.holds.owned!.hold, sinceMs)
+        deps.upkeep.leases.keep(hold, sinceMs)
         return 'absent'
       default:
         return resolved
@@ -56,26 +64,13 @@ export async function recover(deps: ChargeDeps, call: Call) {
     deps.logger.error({ err: cause }, 'a call that stopped while settling was not resolved')
     // If the payment landed, the answer is owed, even if the store does not answer. The next call resolves the claim
     // again, and books the payment if needed. Only a resolved claim earns credit: each retry would earn it again.
-    return landing === 'found' ? owed(call, recorded) : 'storeDown'
+    return landing === 'found' ? replay(call, owed) : 'storeDown'
   }
 }
 
-/** The earlier call may have stopped when its answer was recorded and the window that it sold was not stored. */
-async function keepWindow(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<void> {
-  const { window } = answerOwed(call, recorded)
-  if (window) await storeWindow(deps, call, { ...window, id: soldId(deps, call, window.key) })
-}
-
-function owed(call: Call, recorded: Recorded): 'found' | 'notKept' {
-  call.earlier.replayed = answerOwed(call, recorded)
-  return call.earlier.replayed.answer === undefined ? 'notKept' : 'found'
-}
-
-/** @throws Error where this server lacks the secret under which another one sealed the answer: it decides nothing then */
-function answerOwed({ holds: { owned } }: Call, recorded: Recorded): ReplayedAnswer {
-  const owed = unseal(recorded.answer, owned!.seals, owned!.hold.claim.name)
-  if (owed === undefined) throw new Error('the recorded answer cannot be unsealed')
-  return owed
+function replay(call: Call, owed: ReplayedAnswer): 'found' | 'notKept' {
+  call.earlier.replayed = owed
+  return owed.answer === undefined ? 'notKept' : 'found'
 }
 
 /** The run that recovery found paid had taken its payer's credit. */
@@ -87,13 +82,13 @@ function earn(deps: ChargeDeps, { payment: { read } }: Call): void {
  * If the caller sent the same payment again, settle it again: it lands once, however often it is sent. If no answer was kept,
  * only ask the chain: to settle it now would charge for an answer that nobody has.
  */
-async function landingOf(deps: ChargeDeps, call: Call, recorded: Recorded): Promise<Landing> {
-  const { payment } = recorded
+async function landingOf(deps: ChargeDeps, call: Call, owed: ReplayedAnswer): Promise<Landing> {
+  const { payment } = call.earlier.recorded!
   if (payment === undefined) return 'unknown'
   const { read, payload } = call.payment
   const sinceMs = deps.clock.monotonic()
   const look = () => untilShutdown(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown' as const)
-  if (read?.txId === payment.txId && answerOwed(call, recorded).answer !== undefined) {
+  if (read?.txId === payment.txId && owed.answer !== undefined) {
     const requirements = call.endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
     const settlement = await settlementOf(
       deps,

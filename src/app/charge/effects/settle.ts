@@ -12,8 +12,8 @@ export async function settle(deps: ChargeDeps, call: Call) {
       return (await accept(deps, call, settlement)) ? 'settled' : 'unknown'
     case 'refused':
       call.end.refusal = settlement.reason
-      // With `confirmOnChain` the chain decides, not the facilitator. Else, too, where another call may have taken this one over and
-      // settled: the store may have lost that since.
+      // With `confirmOnChain` the chain decides, not the facilitator. It also decides where another call may have taken this one over
+      // and settled, which the store may have lost since.
       return deps.rules.confirmOnChain || mayBeTaken(deps, call) ? 'unknown' : 'refused'
     case 'spent':
       // This is the server's first attempt. If another server's call submitted the payment, that server sells its answer.
@@ -28,7 +28,8 @@ export async function settle(deps: ChargeDeps, call: Call) {
   }
 }
 
-function mayBeTaken({ upkeep: { leases } }: ChargeDeps, { holds: { owned } }: Call): boolean {
+/** Whether another call may hold what this one held: its process may have stood still. */
+export function mayBeTaken({ upkeep: { leases } }: ChargeDeps, { holds: { owned } }: Call): boolean {
   return owned !== undefined && leases.mayHaveLapsed(owned.hold.token)
 }
 

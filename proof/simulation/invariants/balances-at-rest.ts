@@ -7,7 +7,7 @@ import { originOf, pricesOf, takesBalance, type Work } from '../world/agents.js'
 import { type Asking, type Balance, headerOf } from '../world/truth.js'
 import type { WireReply, WireRequest } from '../world/wire.js'
 import { type World, workRequest } from '../world/world.js'
-import { isBalanceOpen, isStillKept, nameOf, unitsIn } from './balances.js'
+import { isBalanceOpen, isStillKept, nameOf, runIn, unitsIn } from './balances.js'
 
 const ASKING_MS = 120_000
 const PAUSE_MS = 60_000
@@ -51,6 +51,7 @@ async function asksAgain(world: World, auditor: Buyer, key: string): Promise<Cos
     const before = truth.costs.get(name)
     const ask = () => asked(world, auditor, asking.act, requestOf(asking, work, key))
     let reply = await ask()
+    const run = reply && runIn(world, reply)
     // What a stream costs is told to whoever asks for it again.
     if (reply && reply.status < 400 && unitsIn(reply, 'x-svc-charged') === undefined) reply = await ask()
     if (reply && reply.status < 400 && unitsIn(reply, 'x-svc-charged') === undefined)
@@ -68,8 +69,10 @@ async function asksAgain(world: World, auditor: Buyer, key: string): Promise<Cos
     const told = runs.length > 0 ? runs : [(reply && unitsIn(reply, 'x-svc-charged')) ?? 0n]
     const sum = told.reduce((total, each) => total + each, 0n)
     costs.least += sum
+    // What was told may be the cost of an earlier run: where a key is no longer kept, the same request runs again.
+    const isTold = run ? truth.costs.get(name)?.has(run.id) === true : sum > 0n
     const { most } = pricesOf(asking.endpoint, work, conditions)
-    costs.most += sum + most * BigInt((sum === 0n && isNotKept ? 1 : 0) + forgotten(world, asking, key))
+    costs.most += sum + most * BigInt((isNotKept && !isTold ? 1 : 0) + forgotten(world, asking, key))
   }
   return costs
 }

@@ -29,7 +29,8 @@ export default defineConfig({
   test: {
     // Not `experimental.fsModuleCache`: 24 s of CPU instead of 26 in a fresh clone, 22 later, for a cache that may be stale.
     testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Folders with thousands of files are copied and removed, which has taken more than 30 s on a busy disk.
+    hookTimeout: 120_000,
     retry: 0,
     sequence: { sequencer: LongestFirst },
     // vitest leaves one core to itself, which is half of a small machine. Many tests wait for processes and timers, so there are

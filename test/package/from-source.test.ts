@@ -28,7 +28,7 @@ beforeAll(async () => {
   ])
     await run('git', command, { cwd: repository })
 }, INSTALL_MS)
-afterAll(() => rm(folder, { recursive: true, force: true }))
+afterAll(() => rm(folder, { recursive: true, force: true }), INSTALL_MS)
 
 it('1.9: npm install <git URL> brings the command and what can be imported', {
   timeout: INSTALL_MS,

@@ -1,5 +1,5 @@
 /** `client.fetch`: the standard fetch where nothing is asked for, one purchase where something is. */
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type ClientOptions, SvcClient } from '../../src/client.js'
 import { defineEndpoint } from '../../src/index.js'
 import { closing } from '../support/closing.js'
@@ -395,6 +395,19 @@ describe('a payment in doubt', () => {
     for (let n = 0; n < 2; n++)
       await expect(client.fetch(seller.url)).rejects.toMatchObject({ detail: { charged: 'maybe' } })
     expect([seller.paid().length, distinctPayments(seller).size]).toEqual([2, 1])
+  })
+
+  it('is sent for ten minutes, however often the request is repeated within them', async () => {
+    const seller = await market.seller(charging(n => (n < 3 ? 'cut' : undefined)))
+    const { client } = market.payer(once)
+    const startMs = performance.now()
+    const clock = vi.spyOn(performance, 'now')
+    onTestFinished(() => clock.mockRestore())
+    for (const minutes of [0, 6, 11]) {
+      clock.mockReturnValue(startMs + minutes * 60_000)
+      await client.fetch(seller.url).catch(() => {})
+    }
+    expect([seller.paid().length, distinctPayments(seller).size]).toEqual([3, 2])
   })
 
   it('belongs to its request: another body, method or caller pays for itself', async () => {

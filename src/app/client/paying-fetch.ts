@@ -193,23 +193,26 @@ const CHANGES = /^(x-stainless-|trace|baggage$|sentry-|x-b3-|b3$|x-request-id$|x
 /** A form gets a new boundary each time that it is sent. */
 const BOUNDARY = /^multipart\/.*boundary="?([^";]{16,})/i
 
+/** From the first time that it is kept: a request that is made every minute would send a payment for ever that can land no more. */
+type KeptSlot = PaymentSlot & { untilMs?: number }
+
 /** Calls whose end is not known, by their requests. Each is given to one request at a time; a form is sent again with its first bytes. */
 function unfinishedCalls(clock: Pick<Clock, 'monotonic'>) {
-  let kept: { name: string; slot: PaymentSlot; form?: HttpRequest | undefined; untilMs: number }[] = []
+  let kept: { name: string; slot: KeptSlot; form?: HttpRequest | undefined }[] = []
   return {
-    take(request: HttpRequest): { readonly request: HttpRequest; readonly slot: PaymentSlot } {
+    take(request: HttpRequest): { readonly request: HttpRequest; readonly slot: KeptSlot } {
       if (kept.length === 0) return { request, slot: {} }
       const name = nameOf(request)
-      kept = kept.filter(({ untilMs }) => clock.monotonic() < untilMs)
+      kept = kept.filter(({ slot: { untilMs = 0 } }) => clock.monotonic() < untilMs)
       const found = kept.find(each => each.name === name)
       kept = kept.filter(each => each !== found)
       return { request: { ...(found?.form ?? request), signal: request.signal }, slot: found?.slot ?? {} }
     },
-    keep(request: HttpRequest, slot: PaymentSlot): void {
+    keep(request: HttpRequest, slot: KeptSlot): void {
       if (!slot.payment && slot.idempotencyKey === undefined) return
-      const untilMs = clock.monotonic() + KEPT_MS
+      slot.untilMs ??= clock.monotonic() + KEPT_MS
       const form = boundaryIn(request) === undefined ? undefined : request
-      kept = [...kept, { name: nameOf(request), slot, form, untilMs }].slice(-KEPT_MAX)
+      kept = [...kept, { name: nameOf(request), slot, form }].slice(-KEPT_MAX)
     },
   }
 }

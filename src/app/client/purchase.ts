@@ -169,10 +169,6 @@ async function sendPayment(
   return { ...ready, delivery, isProven: proven !== undefined, charged }
 }
 
-function hasCallersKey({ headers }: HttpRequest): boolean {
-  return headers[IDEMPOTENCY_KEY_HEADER] !== undefined
-}
-
 /** Only the chain ends its reservation. A receipt spares the look-up at the end of its validity, and shortens nothing. */
 async function chargedAfter(
   request: HttpRequest,
@@ -185,7 +181,7 @@ async function chargedAfter(
     await reservation.settle('claimed')
     return 'yes'
   }
-  const charged = chargedBy(delivery, signed, hasCallersKey(request))
+  const charged = chargedBy(delivery, signed, IDEMPOTENCY_KEY_HEADER in request.headers)
   if (charged === 'yes' || !(await deps.landed(signed.txId))) return charged
   await reservation.settle('spent')
   return 'yes'
@@ -207,7 +203,7 @@ function outcomeOf(request: HttpRequest, sent: SentOnce, deps: PurchaseDeps): Ou
   const warnings = [...selected.warnings, ...fewerCalls(fewer)]
   if (isOfEarlierPayment(reply, charged))
     return { ...bought, payment: earlierPayment(reply), replayed: true, sentTxId: signed.txId, warnings }
-  const isUnkept = hasCallersKey(request) && !keepsKeys(challenge)
+  const isUnkept = IDEMPOTENCY_KEY_HEADER in request.headers && !keepsKeys(challenge)
   const found = receiptWarnings(reply, accepted, signed, deps.signer.address, deps.network)
   return {
     ...bought,

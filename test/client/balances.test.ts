@@ -350,6 +350,19 @@ describe('a balance that is held', () => {
     expect(await make().balances()).toMatchObject([{ left: '10000' }])
   })
 
+  it('pays for what was refused before it was paid for by itself, under a key of the caller’s own', async () => {
+    const seller = await shop()
+    const ledger = memorySpendLedger()
+    const { make, spent } = buyer(seller, { ledger })
+    const order = { idempotencyKey: 'order-19' }
+    const poor = make({ ledger, maxPerDay: '$0.005' })
+    const refused = expect(poor.call(`${seller.url}/work`, {}, order)).rejects
+    await refused.toMatchObject({ code: 'daily_cap_reached' })
+    await make().topUp(seller.url, '$0.02')
+    expect(await make().call(`${seller.url}/work`, {}, order)).toMatchObject({ charged: '10000' })
+    expect(spent()).toBe(20_000n)
+  })
+
   it('costs nothing where the call fails', async () => {
     const seller = await shop([
       priced('fails', '$0.01', {

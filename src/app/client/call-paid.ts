@@ -147,7 +147,7 @@ async function buy(
   const { balances, signer } = settings
   if (!signer) throw noSigner(request.url.origin, challenge)
   const given = request.headers[IDEMPOTENCY_KEY_HEADER]
-  if (given !== undefined) await balances.setAlone(request.url, given, true)
+  const isNews = given !== undefined && (await balances.setAlone(request.url, given, true))
   let isOver = given === undefined
   try {
     return await purchase(request, challenge, {
@@ -162,6 +162,7 @@ async function buy(
     throw error
   } finally {
     if (slot.payment) await balances.endAlone(request.url, slot.payment.key, isOver, given !== undefined)
+    else if (isNews) await balances.setAlone(request.url, given, false).catch(() => {})
   }
 }
 

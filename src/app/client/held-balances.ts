@@ -116,12 +116,13 @@ export function heldBalances(
     if (doubt) doubts.set(name, doubt)
     if (doubts.size > DOUBTS_MAX) doubts.delete(doubts.keys().next().value!)
   }
-  /** For the other processes, before a payment is sent: that it pays for this call; or that it was not charged. */
-  const setAlone = async (url: URL, idempotencyKey: string, isAlone: boolean): Promise<void> => {
+  /** For the other processes, before a payment is sent: that it pays for this call; or that it was not charged. Whether that is new. */
+  const setAlone = async (url: URL, idempotencyKey: string, isAlone: boolean): Promise<boolean> => {
     const name = callOf(url, idempotencyKey)
     const agent = offers.get(endpointOf(url))?.agent
-    if (agent === undefined) return
-    await change(agent, account => {
+    if (agent === undefined) return false
+    return change(agent, account => {
+      if (account.alone.includes(name) === isAlone) return undefined
       const others = account.alone.filter(each => each !== name)
       return { ...account, alone: [...others, ...(isAlone ? [name] : [])].slice(-ALONE_MAX) }
     })

@@ -187,14 +187,13 @@ function responseOf(
 
 const KEPT_MS = 10 * 60_000
 const KEPT_MAX = 1_000
+/** From the first time that it is kept: a request that is made every minute would send a payment for ever that can land no more. */
+type KeptSlot = PaymentSlot & { untilMs?: number }
 /** What libraries change when they repeat a request. */
 const CHANGES = /^(x-stainless-|trace|baggage$|sentry-|x-b3-|b3$|x-request-id$|x-amzn-trace-id$)/
 
 /** A form gets a new boundary each time that it is sent. */
 const BOUNDARY = /^multipart\/.*boundary="?([^";]{16,})/i
-
-/** From the first time that it is kept: a request that is made every minute would send a payment for ever that can land no more. */
-type KeptSlot = PaymentSlot & { untilMs?: number }
 
 /** Calls whose end is not known, by their requests. Each is given to one request at a time; a form is sent again with its first bytes. */
 function unfinishedCalls(clock: Pick<Clock, 'monotonic'>) {

@@ -1,4 +1,5 @@
 /** Forwards a request to a server behind this one, and makes an answer of what comes back: what is behind `upstream` and `free`. */
+import { stringify } from 'node:querystring'
 import { exchangeWithUpstream, type UpstreamRequest } from '../adapters/outbound/upstream-exchange.js'
 import { type BodyType, MEDIA_TYPE } from '../domain/body-type.js'
 import type { EndpointDef } from '../domain/endpoint.js'
@@ -61,7 +62,7 @@ function upstreamHandler(
     const isGet = method === 'GET'
     // A message of another protocol has no query of its own, and its headers are not about this request.
     const isMessage = search === undefined
-    const asked = isMessage && isGet ? `?${new URLSearchParams(query as Record<string, string>)}` : search
+    const asked = isMessage && isGet ? `?${stringify(query as NodeJS.Dict<string>)}` : search
     // What was checked is what is sent: a body may be read in two ways.
     const body = bodyType === 'json' && !isGet ? JSON.stringify(context.body) : context.body
     const typed = isMessage || bodyType === 'json' ? { 'content-type': MEDIA_TYPE[bodyType] } : undefined
@@ -81,6 +82,7 @@ function upstreamHandler(
   }
 }
 
+const OF_READERS = /^access-control-|-control$|^x-accel-expires$/
 export interface SentRequest extends ForwardedRequest {
   /** A stream is sent as it comes. */
   readonly body: UpstreamRequest['body'] | null
@@ -121,8 +123,8 @@ export function forwarder(
       if (status < 400 && cost !== undefined) charge?.(String(cost))
       const pairs = headersFromUpstream(headers)
       const head = { status, ...renderHead(pairs) }
-      // Which pages may read what is not sold, its own server says.
-      const ofReaders = pairs.filter(([name]) => isSold === undefined && /^access-control-/.test(name))
+      // Which pages may read what is not sold, and which caches keep it, its own server says.
+      const ofReaders = pairs.filter(([name]) => isSold === undefined && OF_READERS.test(name))
       Object.assign(head.headers, Object.fromEntries(ofReaders))
       return isStreamed
         ? new ForwardedAnswer({ body: '', ...head }, received)

@@ -39,7 +39,7 @@ export function readMessageInput(
   const read = targetIn(def, message, match)
   if (read === undefined) return refused('invalid_path', `params make no path such as ${def.path}`)
   const body = bodyInMessage(def.bodyType, read.input)
-  if (body === undefined) return refused('invalid_input', `This takes ${def.bodyType}`)
+  if (body === undefined) return refused('invalid_input', `This takes ${def.bodyType ?? 'an input'}`)
   if (isTooLarge(def, body, bodyBytesMax))
     return refused('body_too_large', 'The input is larger than what is read here')
   const { target, input } = read

@@ -398,7 +398,7 @@ describe('a stream on a balance', () => {
     const again = await call({ at: 'stream', headers, body: { does: 'wait' } })
     expect([again.status, await codeOf(again), charged(again)]).toEqual([409, 'answer_not_kept', 4_000])
     expect(told.filter(message => message.startsWith('a stream'))).toEqual([
-      'a stream broke; it takes nothing from its balance',
+      'a stream broke; it takes nothing',
       'a stream broke; it stays charged',
     ])
   })

@@ -144,6 +144,75 @@ describe('a window with a count of calls', () => {
     expect((await call()).status).toBe(200)
   })
 
+  it('gives a call back whose stream its seller broke, and counts one that its caller left', async () => {
+    const source = gate()
+    const endpoint = defineEndpoint({
+      name: 'counted',
+      subscription: { price: '$0.01', period: '1h', calls: 3 },
+      stream: true,
+      handler: async function* ({ body }: HandlerContext) {
+        yield 'a word'
+        if ((body as { does?: string }).does === 'break') throw new Error('no more words')
+        if ((body as { does?: string }).does === 'wait') await source.opened
+      },
+    })
+    const seller = await open([endpoint], { idempotency: { onLostResponse: 'replay' } })
+    const { sale, call } = await bought(seller)
+    expect([await sale.text(), remainingOf(sale)]).toEqual(['data: a word\n\n', '2'])
+    const headers = { 'idempotency-key': 'one-call' }
+    for (let time = 0; time < 3; time++) {
+      let broken!: Response
+      const asked = async () => {
+        broken = await call({ body: { does: 'break' }, headers })
+        return broken.status
+      }
+      // Its caller hears of the break before the store does.
+      await expect.poll(asked).toBe(200)
+      expect(remainingOf(broken)).toBe('1')
+      await expect(broken.text()).rejects.toThrow()
+      expect(seller.ended.at(-1)).toMatchObject({ final: 'served', brokenBy: 'seller' })
+    }
+    const left = await call({ body: { does: 'wait' } })
+    await left.body!.cancel()
+    await expect.poll(() => seller.ended.at(-1)).toMatchObject({ brokenBy: 'caller' })
+    source.open()
+    const whole = await call()
+    expect([await whole.text(), remainingOf(whole)]).toEqual(['data: a word\n\n', '0'])
+    expect((await call()).status).toBe(402)
+    expect(received(seller)).toBe(PRICE)
+  })
+
+  it('reserves a call for as long as its handler and its stream may take', async () => {
+    const windows = memorySubscriptions()
+    const leases: number[] = []
+    const take: SubscriptionStore['take'] = (id, move) => {
+      leases.push(move.leaseMs)
+      return windows.take(id, move)
+    }
+    const sold = (name: string, more: object) =>
+      defineEndpoint({
+        name,
+        subscription: { price: '$0.01', period: '1h', calls: 2 },
+        timeout: TIMEOUT_MS,
+        handler: () => ({}),
+        ...more,
+      })
+    const endpoints = [
+      sold('whole', {}),
+      sold('streams', { stream: true, streamTimeout: 7_000 }),
+      sold('usual', { stream: true }),
+    ]
+    const advanced = { timeouts: { leaseMs: LEASE_MS } }
+    const seller = await open(endpoints, { stores: { subscriptions: { ...windows, take } }, advanced })
+    for (const { name } of endpoints) {
+      const url = `${seller.url}/${name}`
+      const sale = await pay(seller, url)
+      const headers = { 'x-svc-subscription': sale.headers.get('x-svc-subscription')! }
+      expect((await ask(url, { body: {}, headers })).status).toBe(200)
+    }
+    expect(leases.map(ms => ms - TIMEOUT_MS - LEASE_MS)).toEqual([0, 7_000, 300_000])
+  })
+
   it('takes nothing for refused input, for a probe and for a replay', async () => {
     const endpoint = defineEndpoint({
       name: 'counted',

@@ -16,7 +16,7 @@ import {
 } from '../support/ownership.js'
 import { proving } from '../support/payer-proof.js'
 import { begun, paying, send } from '../support/payment-tasks.js'
-import { ask, open, signFor } from '../support/seller.js'
+import { ask, open, pay, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
 const INPUT = { text: 'mine' }
@@ -119,6 +119,23 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
         expect([ran, earned()]).toEqual([['weather'], PRICE])
       },
     )
+  })
+
+  it.each([
+    ['of an endpoint', {}, { rateLimit: { perMinute: 1 } }],
+    ['of an agent', { rateLimit: { perMinute: 1 } }, {}],
+  ])('what the limit %s counted at one is not counted at the other', async (_, server, own) => {
+    const of = (handle: string) => {
+      const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ of: handle }), ...own })
+      return world.open([work], { stores: shared, about: { handle }, ...server })
+    }
+    const shared = stores()
+    const [weather, legal] = [await of('weather'), await of('legal')]
+    const account = world.payer().label
+    const statuses = []
+    for (const seller of [weather, legal, weather, legal])
+      statuses.push((await pay(seller, `${seller.url}/work`, { account })).status)
+    expect(statuses).toEqual([200, 200, 429, 429])
   })
 
   it('a payment at work at one is in use at the other, and its call ends as if nobody had asked', async () => {

@@ -106,16 +106,23 @@ describe('the most specific route of a request', () => {
     expect(upstream.received.at(-1)!.body).toHaveLength(2_000_000)
   })
 
-  it('that is free has the preflight and the readers of its own server; where one is sold, ours answers', async () => {
+  it('that is free has the preflight, the readers and the caches of its own server; where one is sold, ours answers', async () => {
     const origin = { origin: 'https://page.example', 'access-control-request-method': 'GET' }
     upstream.answer = socket =>
-      socket.write(http('200 OK', ['Access-Control-Allow-Origin: https://page.example'], 'the answer'))
+      socket.write(
+        http(
+          '200 OK',
+          ['Access-Control-Allow-Origin: https://page.example', 'CDN-Cache-Control: max-age=60'],
+          'the answer',
+        ),
+      )
     for (const method of ['OPTIONS', 'GET'] as const) {
       const own = await ask(`${url}/health`, { method, headers: origin })
       expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([
         200,
         'https://page.example',
       ])
+      expect(own.headers.get('cdn-cache-control')).toBe('max-age=60')
       await own.text()
     }
     expect(lines()).toEqual(['OPTIONS /health HTTP/1.1', 'GET /health HTTP/1.1'])

@@ -37,6 +37,7 @@ beforeAll(async () => {
       behind('checked', {
         input: { type: 'object', required: ['size'], properties: { size: { type: 'integer', maximum: 10 } } },
       }),
+      behind('search', { method: 'GET' }),
       defineEndpoint({ name: 'gone', price: '$0.01', upstream: 'http://127.0.0.1:1' }),
       defineEndpoint({
         name: 'window',
@@ -210,6 +211,19 @@ describe('a call that is paid for', () => {
     expect(sentAs('content-type')).toEqual(['application/octet-stream'])
     expect(sentAs('accept')).toEqual(['*/*'])
   })
+
+  it.each(Object.keys(DOORS) as (keyof typeof DOORS)[])(
+    'by %s asks in a query as a form does',
+    async door => {
+      const call = { skill: 'search', input: { tag: ['a', 'b&c'], page: 2, sorted: true, of: null } }
+      const { challenge } = await DOORS[door](seller.url, call)
+      const headers = presenting(await signQuote(seller, challenge!))
+      expect(await DOORS[door](seller.url, { ...call, headers })).toMatchObject({ code: 'ok' })
+      expect(upstream.received).toMatchObject([
+        { line: 'GET /search?tag=a&tag=b%26c&page=2&sorted=true&of= HTTP/1.1' },
+      ])
+    },
+  )
 })
 
 describe('an answer', () => {
@@ -234,6 +248,12 @@ describe('an answer', () => {
             'X-SVC-Subscription: forged',
             'X-Svc-Balance: forged',
             'Idempotency-Replayed: true',
+            'Cache-Control: public, max-age=3600',
+            'CDN-Cache-Control: max-age=3600',
+            'Example-CDN-Cache-Control: max-age=3600',
+            'Surrogate-Control: max-age=3600',
+            'Edge-Control: !no-store, max-age=3600',
+            'X-Accel-Expires: 3600',
           ],
           '\u0001\u0002',
         ),
@@ -252,8 +272,15 @@ describe('an answer', () => {
       'x-svc-subscription',
       'x-svc-balance',
       'idempotency-replayed',
+      // Caches in front of this server believe them before Cache-Control, and would give away what was sold.
+      'cdn-cache-control',
+      'example-cdn-cache-control',
+      'surrogate-control',
+      'edge-control',
+      'x-accel-expires',
     ])
       expect(answer.headers.get(name)).toBeNull()
+    expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
   it('of 204 is sold', async () => {

@@ -91,6 +91,14 @@ describe('the MCP door', () => {
     expect(judged('http://127.evil.example', 'https://agent.example', '198.51.100.7')).toBe(false)
   })
 
+  it('says what is missing where an input that is no object did not come', async () => {
+    const list = defineEndpoint({ ...work, name: 'list', input: { type: 'array' } })
+    const { url } = await open([list])
+    const { result } = await messageIn(await post(`${url}/mcp`, rpc('tools/call', { name: 'list' })))
+    const { code, message } = result!.structuredContent!.error as { code: string; message: string }
+    expect([code, message]).toEqual(['invalid_input', 'This takes an input. You were not charged.'])
+  })
+
   it('ignores a payment in a header: it would be for the whole connection', async () => {
     const { url } = await open([work])
     const headers = { 'payment-signature': Buffer.from('{}').toString('base64') }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
+import { memoryCounters } from '../../src/adapters/memory/counters.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { memoryTasks } from '../../src/adapters/memory/task-store.js'
 import type { EndpointDef, ServeOptions, Stores } from '../../src/index.js'
@@ -45,10 +46,11 @@ export function ownershipWorld() {
       charges: memoryChargeStore(),
       subscriptions: memorySubscriptions(),
       tasks: memoryTasks(),
+      rateLimit: memoryCounters(),
     }),
     Redis() {
-      const { charges, subscriptions, tasks } = closing(redisStores(redis.url))
-      return { charges, subscriptions, tasks }
+      const { charges, subscriptions, tasks, rateLimit } = closing(redisStores(redis.url))
+      return { charges, subscriptions, tasks, rateLimit }
     },
   }
   return {

@@ -81,7 +81,7 @@ export interface EndpointEntry {
 export interface Rate {
   readonly terms: CounterTerms
   readonly per: 'payer' | 'ip'
-  /** Separates the counts of an endpoint with its own limit from the counts of other endpoints. */
+  /** Separates an agent's counts from its sisters', and those of an endpoint with its own limit from the other endpoints'. */
   readonly bucket: string
 }
 

@@ -27,7 +27,7 @@ export function closeCall(
   const { held } = call.holds
   const holds = held || call.window.sold !== undefined || call.window.used?.isCounted === true
   settleCredit(deps, call, final)
-  if (closing === 'complete') countWindowCall(deps, call, inFlight)
+  if (closing === 'complete' && call.handled.source === undefined) countWindowCall(deps, call, inFlight)
   if (call.handled.source !== undefined) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
     if (closing === 'keep' && held) return keepAfterStream(deps, call, inFlight)
@@ -77,7 +77,8 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
       }
       const isKept = lost === 'release' ? brokenBy === undefined : lost !== undefined
       const isFree = isFreeStream(call, brokenBy)
-      if (isFree) call.balance!.charged = 0
+      if (isFree && call.balance) call.balance.charged = 0
+      await (isFree ? giveBackWindowCall(deps, call) : countWindowCall(deps, call, inFlight))
       if (call.balance && !isFree && (await countNow(deps, call)) === 'unknown') return
       if (call.holds.held)
         await closeAndDrop(deps, call, isFree ? 'release' : isKept ? 'complete' : 'forfeit')

@@ -8,9 +8,9 @@ type AnswerHead = Pick<Answer, 'headers' | 'cookies'>
 
 const JSON_HEADERS = Object.freeze({ 'content-type': 'application/json; charset=utf-8' })
 
-/** Headers of a handler's `Response` that belong to the connection, or to this server. */
+/** Headers of a handler's `Response` that belong to the connection, or to this server, or that caches believe before `Cache-Control`. */
 const NOT_THEIRS =
-  /^(?:payment-|x-svc-|x-payment-response$|idempotency-replayed$|access-control-(?:allow-origin|expose-headers)$|connection$|content-length$|date$|keep-alive$|traceparent$|trailer$|transfer-encoding$|upgrade$)/
+  /^(?:(?:.*-)?cdn-cache-control$|surrogate-control$|edge-control$|x-accel-expires$|payment-|x-svc-|x-payment-response$|idempotency-replayed$|access-control-(?:allow-origin|expose-headers)$|connection$|content-length$|date$|keep-alive$|traceparent$|trailer$|transfer-encoding$|upgrade$)/
 
 const BYTES = 'application/octet-stream'
 

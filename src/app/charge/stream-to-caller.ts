@@ -2,10 +2,13 @@
 import type { Answer, AnswerStream } from '../../domain/handler.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Call } from './call-at-work.js'
-import type { ChargeDeps } from './charge-deps.js'
+import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
 import { BoundedBuffer, collected, type StreamEnd } from './stream-from-handler.js'
 
-const STREAM_TIMEOUT_DEFAULT_MS = 300_000
+/** How long a stream may take; 0 where the endpoint sells none. */
+export function streamMsOf({ stream, streamTimeout = 300_000, upstream }: EndpointEntry['def']): number {
+  return (stream ?? upstream !== undefined) ? streamTimeout : 0
+}
 
 /**
  * Gives the call's answer its stream. If it breaks, its consumer gets the error and closes the connection without a clean end, so
@@ -16,7 +19,7 @@ const STREAM_TIMEOUT_DEFAULT_MS = 300_000
  */
 export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promise<StreamEnd> {
   const { caller } = call.request
-  const { name, streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
+  const streamTimeout = streamMsOf(call.endpoint.def)
   const source = call.handled.source!
   const kept = new BoundedBuffer(keptMax)
   const cutting = new AbortController()
@@ -32,9 +35,9 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
       for (const stop of stops) stop()
       const brokenBy = by ?? (isComplete ? undefined : 'seller')
       if (brokenBy) {
-        const { traceId, payment } = call
-        const broken = { err: cause, traceId, txId: payment.txId, endpoint: name, brokenBy }
-        const cost = isFreeStream(call, brokenBy) ? 'takes nothing from its balance' : 'stays charged'
+        const { traceId, payment, endpoint } = call
+        const broken = { err: cause, traceId, txId: payment.txId, endpoint: endpoint.def.name, brokenBy }
+        const cost = isFreeStream(call, brokenBy) ? 'takes nothing' : 'stays charged'
         deps.logger.warn(broken, `a stream broke; it ${cost}`)
       }
       if (!isComplete) stopSource()
@@ -103,7 +106,7 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
  * @throws what the source throws, and Error where it is too large, takes too long or the server stops
  */
 export async function wholeStream(deps: ChargeDeps, call: Call, bytesMax: number): Promise<Answer> {
-  const { streamTimeout = STREAM_TIMEOUT_DEFAULT_MS } = call.endpoint.def
+  const streamTimeout = streamMsOf(call.endpoint.def)
   const cutting = new AbortController()
   const cut = (why: string) => cutting.abort(new Error(why))
   const stops = [
@@ -125,9 +128,9 @@ export async function wholeStream(deps: ChargeDeps, call: Call, bytesMax: number
   }
 }
 
-/** On a balance, a stream that its seller broke costs nothing. One that its buyer broke costs what was said, or the price. */
-export function isFreeStream({ balance }: Call, brokenBy: EndedCall['brokenBy']): boolean {
-  return balance !== undefined && (brokenBy === 'seller' || balance.said === 'nonsense')
+/** On a balance, and in a window that counts calls, a stream that its seller broke costs nothing. One that its buyer broke does. */
+export function isFreeStream({ balance, window }: Call, brokenBy: EndedCall['brokenBy']): boolean {
+  return balance?.said === 'nonsense' || (brokenBy === 'seller' && !!(balance ?? window.used?.isCounted))
 }
 
 /** Ends the source of an answer that is not sent, and tells the handler. */

@@ -7,6 +7,7 @@ import type { Call, SoldWindow } from './call-at-work.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { balanceId, balanceSlot, windowId } from './names-in-stores.js'
 import { landsWithinMs } from './seal-answers.js'
+import { streamMsOf } from './stream-to-caller.js'
 
 /**
  * The store's time, where the store has one. When each replica used its own clock, a replica that was an hour behind
@@ -78,12 +79,13 @@ export const USED_UP =
   'Every call of this subscription window is used or running; a payment buys a new window'
 
 /**
- * Reserves a call for as long as the handler may take, and for the time after which a stopped call counts as dead. If its
- * process dies, the call belongs to the window again.
+ * Reserves a call for as long as the handler and its stream may take, and for the time after which a stopped call counts as dead. If
+ * its process dies, the call belongs to the window again.
  */
 export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
   const { soldAs, def } = call.endpoint
-  const move = { endpoint: soldAs, token: call.id, leaseMs: def.timeout + deps.rules.timeouts.leaseMs }
+  const leaseMs = def.timeout + streamMsOf(def) + deps.rules.timeouts.leaseMs
+  const move = { endpoint: soldAs, token: call.id, leaseMs }
   const take = async () => deps.subscriptions.take!(id, move)
   const taken = await take().catch((cause: unknown) => {
     // The store may have reserved the call before its answer was lost.

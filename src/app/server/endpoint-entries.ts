@@ -60,7 +60,7 @@ export function entryMaker(
       checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
       takesBalance: takesBalance(agent.balance, def),
       periodMs: periodOf(agent, def),
-      rate: rateOf(def, rate),
+      rate: rateOf(def, agent, rate),
     }
     const entries = methodsOf(def).map((method, at) => {
       return [
@@ -83,9 +83,10 @@ function ownership({ name, formerly }: EndpointDef, owner: Owner) {
 }
 
 /** The endpoint's own limit, else the server's; `undefined` where there is neither. */
-function rateOf({ name, rateLimit: own }: EndpointDef, rate: Rate | undefined): Rate | undefined {
+function rateOf({ name, rateLimit: own }: EndpointDef, { handle }: AgentDef, rate: Rate | undefined) {
   if (own === false) return undefined
-  return own ? { terms: perMinute(own.perMinute), per: own.per ?? 'payer', bucket: `${name}:` } : rate
+  if (own === undefined) return rate && { ...rate, bucket: `${handle}:` }
+  return { terms: perMinute(own.perMinute), per: own.per ?? 'payer', bucket: `${handle}:${name}:` }
 }
 
 /** The challenge's `extensions`. If no index would accept the whole schema, it is declared in part, and the seller is warned. */

@@ -58,7 +58,7 @@ function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
 async function unverified(deps: ChargeDeps, call: Call, rate: Rate) {
   const payer = call.payment.read?.payer ?? claimedPayer(call.payment.payload)
   if (payer !== undefined) {
-    const verdict = await deps.rateLimit.peek(payerKey(rate, payer), rate.terms)
+    const verdict = await deps.rateLimit.peek(`${rate.bucket}payer:${payer}`, rate.terms)
     if (!verdict.admitted) return verdict
   }
   const key = addressKey(rate.bucket, call.request.clientAddress)
@@ -108,16 +108,12 @@ export async function countVerified(deps: ChargeDeps, call: Call, rate: Rate) {
   if (rate.per !== 'payer' || payer === undefined) return 'verified'
   const ask = async () => {
     const [verdict] = await Promise.all([
-      deps.rateLimit.take(payerKey(rate, payer), rate.terms),
+      deps.rateLimit.take(`${rate.bucket}payer:${payer}`, rate.terms),
       countedUnder !== undefined && deps.rateLimit.giveBack(countedUnder, 1, rate.terms),
     ])
     return verdict
   }
   return (await limitOf(deps, call, ask)) ?? 'verified'
-}
-
-function payerKey({ bucket }: Rate, payer: string): string {
-  return `${bucket}payer:${payer}`
 }
 
 function addressKey(bucket: string, clientAddress: string): string {

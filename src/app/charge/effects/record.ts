@@ -89,12 +89,7 @@ export function replayedAnswer(deps: ChargeDeps, call: Call): ReplayedAnswer {
     amount: requirements?.amount ?? '0',
     asset: requirements?.asset ?? '',
     network: requirements?.network,
-    window: sold && {
-      key: sold.key,
-      expiresAtMs: sold.expiresAtMs,
-      callsLeft: sold.callsLeft,
-      units: sold.units,
-    },
+    window: sold,
     ...(call.balance && { charged: call.balance.charged }),
     ...(used?.isCounted && { callsLeft }),
   }

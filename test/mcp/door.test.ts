@@ -92,7 +92,8 @@ describe('the MCP door', () => {
   })
 
   it('says what is missing where an input that is no object did not come', async () => {
-    const list = defineEndpoint({ ...work, name: 'list', input: { type: 'array' } })
+    const input = { type: 'array' } as const
+    const list = defineEndpoint({ name: 'list', price: '$0.01', input, handler: () => 1 })
     const { url } = await open([list])
     const { result } = await messageIn(await post(`${url}/mcp`, rpc('tools/call', { name: 'list' })))
     const { code, message } = result!.structuredContent!.error as { code: string; message: string }

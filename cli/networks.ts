@@ -54,7 +54,7 @@ export function sandboxUrl(): string | undefined {
 
 export function checkSandboxUrl(): void {
   const url = sandboxUrl()
-  if (url !== undefined && !/^https?:\/\//i.test(url))
+  if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
     throw new CommanderError(2, 'svc.sandbox', `SVC_SANDBOX is no http(s) URL: '${url}'`)
 }
 

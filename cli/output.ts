@@ -82,7 +82,7 @@ export interface Shown {
 export function tell({ json: isAsked }: Shown, asJson: string, told: readonly string[] | Rows): void {
   const [first] = told
   const lines = typeof first === 'object' ? columns(told as Rows) : (told as readonly string[])
-  print(...(isAsked ? [asJson] : lines))
+  print(isAsked ? asJson : lines.join('\n'))
 }
 
 export function print(...lines: readonly string[]): void {
@@ -120,7 +120,7 @@ type Rows = readonly (readonly [name: string, value: string | undefined])[]
 
 /** Names and values in two columns; omits entries without a value. */
 export function columns(entries: Rows): string[] {
-  const width = Math.max(...entries.map(([name]) => name.length))
+  const width = entries.reduce((most, [name]) => Math.max(most, name.length), 0)
   return entries.flatMap(([name, value]) =>
     value === undefined || value === '' ? [] : `${name.padEnd(width)}  ${printable(value)}`,
   )

@@ -25,7 +25,7 @@ export function systemError(error: unknown): SvcError | undefined {
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND')
     return new SvcError(error.message.split('\n')[0]!, 'module_not_found')
   const why = FILE_REASONS[code]
-  if (why !== undefined && path !== undefined)
-    return new SvcError(`${path} cannot be used: ${why} (${code})`, 'file_unusable')
+  if (why !== undefined && (path !== undefined || syscall === 'read' || syscall === 'write'))
+    return new SvcError(`${path ?? 'A file'} cannot be used: ${why} (${code})`, 'file_unusable')
   return undefined
 }

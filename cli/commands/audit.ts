@@ -53,11 +53,11 @@ Examples:
   })
   if (flags.daily) {
     const sold = report.days.filter(({ charged }) => charged > 0)
-    print(DAY_COLUMNS, ...sold.map(day => dayRow(day, report.header)))
+    print([DAY_COLUMNS, ...sold.map(day => dayRow(day, report.header))].join('\n'))
   }
   if (flags.json) print(json(asJson(report), 'indented'))
-  else if (flags.csv || flags.daily) note(...described(report))
-  else print(...described(report))
+  else if (flags.csv || flags.daily) note(described(report).join('\n'))
+  else print(described(report).join('\n'))
   const { differences, more, lost, unreadable, missing } = report
   const holes = [
     ...(missing?.isInPeriod ? [`nothing before ${moment(missing.beforeMs)} is there`] : []),

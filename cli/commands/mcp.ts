@@ -46,8 +46,8 @@ Example:
     ])
   const ledger = balanceFile(memorySpendLedger())
   const client = new SvcClient({ mnemonic, network, maxPrice, maxPerDay, ledger })
-  const isHeld = (await client.balances()).some(({ agent }) => new URL(agent).host === new URL(url).host)
   const toolbox = await bridgeTo(url, client, name => keys.get(name) ?? keys.get(''))
+  const isHeld = (await client.balances()).some(({ agent }) => agent.split('/')[2] === new URL(url).host)
   const windows = windowsBought(client)
   const call: typeof toolbox.call = async called => {
     const result = await toolbox.call(called)

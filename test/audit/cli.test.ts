@@ -237,13 +237,18 @@ describe('svc audit', () => {
   })
 
   it('fails on a file that is not there, and on one that is no journal, with one line', async () => {
-    const [none, ...others] = await Promise.all([
+    const [none, directory, ...others] = await Promise.all([
       svc(['audit', join(folder, 'none.jsonl')], env),
+      svc(['audit', folder], env),
       svc(['audit', 'package.json'], env),
       svc(['refunds', 'package.json'], env),
     ])
     expect(none).toMatchObject({ code: 2, stdout: '' })
     expect(none!.stderr).toMatch(/^svc: [^\n]+ there is no such file [^\n]+ \(file_unusable\)\n$/)
+    expect(directory).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/it is a folder .*\(file_unusable\)\n$/),
+    })
     // 1 would say that something differs, or that something is owed.
     for (const { code, stdout, stderr } of others) {
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

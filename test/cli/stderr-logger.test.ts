@@ -1,6 +1,6 @@
 /** The log of `svc facilitator` and `svc localnet`: whole, on one line, and harmless to a terminal. */
 import { afterEach, expect, it, vi } from 'vitest'
-import { columns, STDERR_LOGGER } from '../../cli/output.js'
+import { columns, STDERR_LOGGER, tell } from '../../cli/output.js'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -29,4 +29,12 @@ it('a name without a value, or with an empty one of another party, has no line',
     ['left', undefined],
   ] as const
   expect(columns(rows)).toEqual(['price        $1'])
+})
+
+it('more rows than a call can have arguments, as books of many endpoints and days have, are told', () => {
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  const rows = Array.from({ length: 150_000 }, (_, at) => [`row ${at}`, 'told'] as const)
+  tell({}, '', rows)
+  tell({}, '', columns(rows))
+  expect(write.mock.calls.map(([text]) => String(text).length)).toEqual([2_550_000, 2_550_000])
 })

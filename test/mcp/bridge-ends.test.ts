@@ -247,6 +247,12 @@ describe('a session', () => {
       'a day, counted from now on; the balance there pays first, by no daily limit',
     )
     expect(await started('https://other.example')).not.toContain('balance')
+    expect(await started('damaged')).toContain('tools of')
+    const unread = start(['mcp', '--url', new URL(origin).host], {
+      SVC_SANDBOX: market.sandbox.url,
+      SVC_BALANCES,
+    })
+    expect((await ended(unread)).stderr).toContain('(invalid_url)')
   })
 
   it.each([

@@ -172,7 +172,7 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
     paths: paths.distinct,
     days: summary.days(),
     balances: balances.list(nowMs()),
-    ...(undecided.length > 0 && { decidedByMs: Math.max(...undecided.map(decidedByMs)) }),
+    ...(undecided.length > 0 && { decidedByMs: undecided.map(decidedByMs).reduce((a, b) => Math.max(a, b)) }),
     differences: eachOnce([...objections, ...differences]).sort(bySeverity),
     more: more || objections.length === OBJECTIONS_MAX,
     lost,

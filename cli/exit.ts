@@ -68,3 +68,11 @@ export function signalled(): Promise<void> {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
   })
 }
+
+/** Fires where the user ends the command, or its time is over: a payment that was sent is told of before. */
+export function untilEnded(timeoutMs?: number): AbortSignal {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => stop.abort())
+  if (timeoutMs !== undefined) setTimeout(() => stop.abort(), timeoutMs).unref()
+  return stop.signal
+}

@@ -4,6 +4,7 @@ import type { AgentBalance } from '../../src/client.js'
 import { urlArgument, WALLET_OPTION } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
 import { command } from '../define-command.js'
+import { untilEnded } from '../exit.js'
 import { NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
 import { columns, json, note, printable, tell, whileWaiting } from '../output.js'
 import { walletWords } from '../wallet-words.js'
@@ -42,7 +43,8 @@ Examples:
     return tell(flags, json({ balances: found }), found.length === 0 ? ['no balances'] : found.flatMap(shown))
   }
   try {
-    const bought = await whileWaiting(`buying at ${printable(agent)}`, client.topUp(agent, buy))
+    const signal = untilEnded()
+    const bought = await whileWaiting(`buying at ${printable(agent)}`, client.topUp(agent, buy, { signal }))
     for (const { code, message } of bought.warnings ?? []) note(`warning: ${printable(message)} (${code})`)
     tell(flags, json(bought), [...shown(bought), ...columns([['transaction', bought.payment?.txId]])])
   } catch (error) {

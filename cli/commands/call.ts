@@ -19,6 +19,7 @@ import {
 } from '../arguments.js'
 import { balanceFile } from '../balance-file.js'
 import { command } from '../define-command.js'
+import { untilEnded } from '../exit.js'
 import { NETWORK_OPTION, networkFromEnvironment, ownNetworkIfAny } from '../networks.js'
 import { balanceRows, columns, note, printable, whileWaiting, written } from '../output.js'
 import { printAnswer, printAnswerAsJson, printStream } from '../print-answer.js'
@@ -76,14 +77,11 @@ Examples:
   // A key that was given is a secret of the caller's: only one that this call bought is printed.
   const windows = (): ShownWindow[] =>
     client.activeSubscriptions.map(window => (key === undefined ? window : { ...window, key: undefined }))
-  const stop = new AbortController()
-  const interrupt = () => stop.abort()
-  for (const signal of ENDS) process.once(signal, interrupt)
-  const limit = timeout === undefined ? undefined : setTimeout(interrupt, timeout)
+  const signal = untilEnded(timeout)
   let result: CallResult | StreamResult | undefined
   try {
     const { body, headers } = sentAs(flags)
-    const options = { method, idempotencyKey, headers, signal: stop.signal }
+    const options = { method, idempotencyKey, headers, signal }
     const calling = flags.stream ? client.stream(target, body, options) : client.call(target, body, options)
     result = await whileWaiting<CallResult | StreamResult>(`calling ${printable(url)}`, calling)
     await printResult(result, windows()[0], flags.json === true)
@@ -94,9 +92,6 @@ Examples:
     const command = result !== undefined && 'body' in result ? [] : howToGetTheAnswer(end)
     note(...endLines(end).map(printable), ...command)
     throw failedAfter(cause, end)
-  } finally {
-    clearTimeout(limit)
-    for (const signal of ENDS) process.off(signal, interrupt)
   }
 })
 
@@ -141,9 +136,6 @@ function howToGetTheAnswer({ payments, idempotencyKey }: PaymentEnd): string[] {
     'A seller that did not keep the answer charges again.',
   ]
 }
-
-/** Whoever ends the command is told what may have been charged. */
-const ENDS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The client of a key alone reports a quote as the lack of a wallet. */
 function keyRefused(error: unknown, key: string | undefined): unknown {

@@ -5,7 +5,7 @@ import { isRecord, SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
 import { command } from '../define-command.js'
 import { moneyTold } from '../dev/print-reports.js'
-import { signalled } from '../exit.js'
+import { untilEnded } from '../exit.js'
 import { type AgentStream, auditPageOf } from '../journals.js'
 import { json, note, print, printable, styled } from '../output.js'
 
@@ -30,13 +30,12 @@ Examples:
   $ svc listen
   $ svc listen https://agent.example --json | jq 'select(.charged == "maybe")'`,
 }).does(async (agentUrl, { remembered, json: asJson }) => {
-  const stop = new AbortController()
-  void signalled().then(() => stop.abort())
-  let stream: AgentStream | undefined = await auditPageOf(agentUrl, 'events', stop.signal)
+  const ended = untilEnded()
+  let stream: AgentStream | undefined = await auditPageOf(agentUrl, 'events', ended)
   const sinceMs = remembered ? 0 : stream.atMs
   note(`svc listen: ${printable(agentUrl)}, Ctrl-C ends it`)
   const isNew = unheard()
-  while (!stop.signal.aborted) {
+  while (!ended.aborted) {
     if (stream) {
       try {
         for await (const { calls, missed } of callsIn(stream.body)) {
@@ -48,9 +47,9 @@ Examples:
         if (error instanceof SvcError) throw error
         // The connection broke, or Ctrl-C closed it.
       }
-      if (!stop.signal.aborted) note('svc listen: the agent has closed the stream; waiting for it')
+      if (!ended.aborted) note('svc listen: the agent has closed the stream; waiting for it')
     }
-    stream = await again(agentUrl, stop.signal)
+    stream = await again(agentUrl, ended)
   }
 })
 

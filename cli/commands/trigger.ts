@@ -3,7 +3,7 @@ import { formatUsd, SvcError } from '../../src/domain/index.js'
 import { CASE_NAMES, CASES, loadPlayer, type Played } from '../../src/trigger/index.js'
 import { jsonArgument, required, urlArgument } from '../arguments.js'
 import { command } from '../define-command.js'
-import { signalled } from '../exit.js'
+import { untilEnded } from '../exit.js'
 import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
 import { json, printable, type Shown, styled, tell } from '../output.js'
 import { SANDBOX_PORT } from './sandbox.js'
@@ -41,11 +41,10 @@ Examples:
   const sandboxUrl = (process.env.SVC_SANDBOX || `http://127.0.0.1:${SANDBOX_PORT}`).replace(/\/+$/, '')
   const sandbox = await sandboxControl(sandboxUrl, network)
   const target = await targetAt(agentUrl, network.given, flags)
-  const stop = new AbortController()
-  void signalled().then(() => stop.abort())
+  const signal = untilEnded()
   const broken: string[] = []
   for (const name of chosen === 'all' ? CASE_NAMES : [chosen]) {
-    const played = await play(name, target, { network, sandbox, signal: stop.signal })
+    const played = await play(name, target, { network, sandbox, signal })
     tell(flags, json(asJson(played)), described(played))
     if (played.broken.length > 0) broken.push(name)
   }

@@ -7,8 +7,9 @@ import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { SvcClient } from '../../src/client.js'
 import { defineEndpoint } from '../../src/index.js'
 import { bridgeTo } from '../../src/mcp-buyer/mcp-bridge.js'
+import { heldFacilitator } from '../support/held-facilitator.js'
 import { open } from '../support/seller.js'
-import { svc } from './run.js'
+import { ended, start, svc } from './run.js'
 
 const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) })
 const only = defineEndpoint({
@@ -95,4 +96,27 @@ it('a full disk is said so before anything is paid, and balances are listed by a
   writeFileSync(file, JSON.stringify({ 'testnet https://agent.example/balance': { balances } }))
   for (const spelling of ['https://agent.example/', 'HTTPS://Agent.example:443'])
     expect((await svc(['balance', spelling], env)).stdout).toMatch(/left +\$1\n/)
+})
+
+it('a purchase that its buyer ends says which payment was sent, and the next one goes on with it at once', async () => {
+  const facilitator = heldFacilitator()
+  const about = { balance: { amounts: ['$0.05'], period: '1h' } }
+  const { sandbox, url } = await open([work], { about, facilitatorUrl: await facilitator.url })
+  facilitator.serves(sandbox)
+  const { address, mnemonic } = sandbox.accounts('balance that is broken off')
+  const before = sandbox.balance(address).usdc!
+  const file = join(mkdtempSync(join(tmpdir(), 'svc-balance-')), 'balances.json')
+  const env = { SVC_SANDBOX: sandbox.url, SVC_BALANCES: file, SVC_MNEMONIC: mnemonic }
+  const settling = facilitator.hold('/settle', {}, { landed: true })
+  const child = start(['balance', url, '--buy', '0.05'], env)
+  const run = ended(child)
+  await settling.arrived
+  child.kill('SIGINT')
+  const { code, stderr } = await run
+  expect([code, stderr]).toEqual([4, expect.stringMatching(/^payment [^\n]+\nsvc: [^\n]+ was aborted; /)])
+  settling.answer()
+  const left = JSON.parse(readFileSync(file, 'utf8'))[`testnet ${url}/balance`]
+  expect(left.buying).toMatchObject([{ untilMs: 0 }])
+  expect((await svc(['balance', url, '--buy', '0.05'], env)).stdout).toMatch(/left +\$0.05\n/)
+  expect(before - sandbox.balance(address).usdc!).toBe(50_000n)
 })

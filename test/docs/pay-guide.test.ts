@@ -3,10 +3,12 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import { ROOT } from '../cli/project-folder.js'
+import { listen } from '../support/listen.js'
 import { openSeller, type Seller } from '../support/seller.js'
 import { codeBlocks } from './code-blocks.js'
 
@@ -66,8 +68,24 @@ const shown = [
   ['OpenAI’s client', "from 'openai'", completions, '/v1/chat', 'They sing.'],
   ['Anthropic’s client', 'anthropic-ai', messages, '/v1', 'They sing.'],
   ['axios', "from 'axios'", count, '', '200 { words: 3 }\n'],
-  ['a tool of a model', 'countWords', count, '', '{"words":5} spent $0.01\n'],
+  ['a loop of tools', 'runTools', count, '', 'The tool says {"words":5} spent $0.01\n'],
 ] as const
+
+/** Calls the first tool that it is given, and says what that told. */
+const stubModel = () =>
+  listen(async (request, response) => {
+    const { messages, tools } = (await json(request)) as {
+      messages: { role: string; content: string }[]
+      tools: { function: { name: string } }[]
+    }
+    const [asked, told] = [messages[0]!, messages.find(({ role }) => role === 'tool')]
+    const call = { name: tools[0]!.function.name, arguments: JSON.stringify({ text: asked.content }) }
+    const message = told
+      ? { role: 'assistant', content: `The tool says ${told.content}` }
+      : { role: 'assistant', content: null, tool_calls: [{ id: 't1', type: 'function', function: call }] }
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }))
+  })
 
 it('they are all that the guide shows', () => {
   expect(programs).toHaveLength(shown.length)
@@ -79,8 +97,16 @@ it.each(shown)('%s buys what it shows', async (_, mark, endpoint, basePath, outp
   try {
     const [program] = programs.filter(({ code }) => code.includes(mark))
     const made = program === programs[0] ? '' : MADE
-    const code = (made + program!.code).replaceAll('https://agent.example', url)
-    const env = { PATH: process.env.PATH, SVC_SANDBOX: sandbox.url, SVC_MNEMONIC: sandbox.wallet.mnemonic }
+    const code = (made + program!.code)
+      .replaceAll('https://agent.example', url)
+      .replaceAll('https://model.example', await stubModel())
+    const { mnemonic } = sandbox.wallet
+    const env = {
+      PATH: process.env.PATH,
+      SVC_SANDBOX: sandbox.url,
+      SVC_MNEMONIC: mnemonic,
+      OPENAI_API_KEY: 'none',
+    }
     const ran = run(process.execPath, ['--input-type=module', '-e', code], { cwd: project, env })
     expect(await ran).toEqual({ stdout: output, stderr: '' })
     expect(sandbox.balance(sandbox.seller.address).usdc).toBe(10_000n)

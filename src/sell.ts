@@ -178,8 +178,7 @@ async function passed(
 ): Promise<Reply> {
   forwardable(request, target)
   const { method, carriesBody, caller } = request
-  // A server may answer before it has read the body: the connection has to carry that answer.
-  const body = carriesBody ? (request as NodeRequest).req.iterator({ destroyOnReturn: false }) : null
+  const body = carriesBody ? bodyOf(request as NodeRequest) : null
   let isLate = false
   let stopTimer = () => {}
   try {
@@ -209,6 +208,15 @@ async function passed(
     throw cause
   } finally {
     stopTimer()
+  }
+}
+
+/** A server may answer before it has read the body, and its sender may send all of it before it reads that answer. */
+async function* bodyOf({ req }: NodeRequest) {
+  try {
+    yield* req.iterator({ destroyOnReturn: false })
+  } finally {
+    req.resume()
   }
 }
 

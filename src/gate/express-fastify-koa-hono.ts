@@ -162,8 +162,7 @@ export function gateOver(
           return held(await context.answerOf(next), sellRedirects)
         }
         const request = new NodeRequest(req, res, { handler, stream, target, holder })
-        const { _matchedRoute: seen } = ctx as { _matchedRoute?: unknown }
-        await parts.host.answerNode(context, routeOf(request, seen), request)
+        await parts.host.answerNode(context, routeOf(request, Reflect.get(ctx, '_matchedRoute')), request)
       }
     },
     hono(terms) {

@@ -165,11 +165,12 @@ export class HeldResponse implements ReplyTarget {
 
   /** To set what `writeHead` was given takes 4 µs, and Node would check all that is sent once more. */
   #headers(): HeldAnswer['headers'] {
-    const given = this.#given.flatMap(([name, value]) =>
-      [value].flat().map(each => [name.toLowerCase(), String(each)] as const),
-    )
-    const names = given.map(([name]) => name)
-    return [...takeHeaders(this.res, this.#before!).filter(([name]) => !names.includes(name)), ...given]
+    const given: [name: string, value: string][] = []
+    for (const [name, value] of this.#given)
+      for (const each of Array.isArray(value) ? value : [value])
+        given.push([name.toLowerCase(), String(each)])
+    const set = takeHeaders(this.res, this.#before!)
+    return [...set.filter(([name]) => given.every(([own]) => own !== name)), ...given]
   }
 
   get #bytesWritten(): number | undefined {

@@ -1,6 +1,9 @@
 /** Servers that run already, sold by route: prices, what is free, attacks on what stands between, and terms that change at work. */
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../src/sandbox.js'
@@ -154,8 +157,11 @@ describe('the most specific route of a request', () => {
     const early = await early413()
     const free = { route: 'PUT /early', free: true, upstream: early.url } as const
     server.reload({ ...terms, routes: [...ROUTES, free] })
-    const answer = await ask(`${url}/early`, { method: 'PUT', body: Buffer.alloc(8_000_000) })
-    expect([answer.status, await answer.text()]).toEqual([413, 'too much'])
+    const put = `PUT /early HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n`
+    // It sends all of its body before it reads an answer, and goes on with the connection.
+    const bytes = [put, Buffer.alloc(8_000_000), rawRequest('GET', '/health')].map(each => Buffer.from(each))
+    const { status, body } = await sendRaw(url, Buffer.concat(bytes))
+    expect([status, body]).toEqual([413, expect.stringMatching(/too much[\s\S]*HTTP\/1\.1 200 OK/)])
     server.reload(terms)
     early.close()
   })
@@ -402,5 +408,19 @@ describe('terms that change', () => {
     expect(reloading([...ROUTES, { route: 'GET /reports/:other', price: '$9' }])).toThrow(/both at GET/)
     const quoted = await ask(`${url}/v1/x`)
     expect(challengeIn(quoted).accepts[0]!.amount).toBe('10000')
+  })
+
+  it('change a price where a journal is kept, and add no route that it does not name', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-sell-journal-'))
+    const kept = await soldUpstream({ routes: ROUTES }, { journal: join(folder, 'journal.jsonl') })
+    closing({ close: () => kept.close().then(() => rmSync(folder, { recursive: true })) })
+    const { server, terms } = kept
+    const dearer = { route: 'POST /v1/*', price: '$0.02' }
+    const routes = ROUTES.map(each => (each.route === dearer.route ? dearer : each))
+    server.reload({ ...terms, routes })
+    const added = [...routes, { route: 'GET /new', price: '$1' }]
+    expect(() => server.reload({ ...terms, routes: added })).toThrow(/'get\/new' is new: start svc sell anew/)
+    const quoted = await ask(`${kept.url}/v1/x`)
+    expect(challengeIn(quoted).accepts[0]!.amount).toBe('20000')
   })
 })

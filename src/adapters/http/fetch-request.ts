@@ -17,7 +17,6 @@ export function targetOf({ url }: Request): string {
 }
 
 export class FetchRequest implements HostRequest {
-  readonly #clientAddress: ClientAddress | undefined
   #body: Buffer | undefined
   #forApp: Request | undefined
   readonly headers: IncomingHttpHeaders
@@ -27,10 +26,9 @@ export class FetchRequest implements HostRequest {
 
   constructor(
     readonly request: Request,
-    clientAddress: ClientAddress | undefined,
+    readonly clientAddress: ClientAddress | undefined,
     readonly app?: AppRoute,
   ) {
-    this.#clientAddress = clientAddress
     this.headers = Object.fromEntries(request.headers)
     this.caller = new FetchCaller(request)
   }
@@ -52,7 +50,7 @@ export class FetchRequest implements HostRequest {
   }
 
   get address(): string | undefined {
-    return this.#clientAddress?.(this.request)
+    return this.clientAddress?.(this.request)
   }
 
   get carriesBody(): boolean {
@@ -168,24 +166,21 @@ async function streamedBody(
 
 /** The caller of a web request. The signal says that the caller has hung up; the answer's stream says whether it was read. */
 export class FetchCaller implements Caller {
-  readonly #request: Request
   #listeners: ((arrived: boolean) => void)[] = []
   #arrived: boolean | undefined
 
-  constructor(request: Request) {
-    this.#request = request
-  }
+  constructor(readonly request: Request) {}
 
   get isAwaited(): boolean {
     return this.#listeners.length > 0
   }
 
   gone(): boolean {
-    return this.#request.signal.aborted
+    return this.request.signal.aborted
   }
 
   onGone(listener: () => void): () => void {
-    const { signal } = this.#request
+    const { signal } = this.request
     // An aborted signal sends no second event.
     if (signal.aborted) queueMicrotask(listener)
     signal.addEventListener('abort', listener, { once: true })

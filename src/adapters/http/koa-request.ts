@@ -105,19 +105,16 @@ interface NodeAppRoute extends AppRoute {
 }
 
 export class KoaRequest extends NodeRequest {
-  readonly #context: Koa.Context
-
-  constructor(context: Koa.Context) {
+  constructor(readonly context: Koa.Context) {
     super(context.req, context.res)
-    this.#context = context
   }
 
   override get mountedAt(): string {
-    return prefixOf(this.#context)
+    return prefixOf(this.context)
   }
 
   override get holder(): BodyHolder {
-    return this.#context.request as BodyHolder
+    return this.context.request as BodyHolder
   }
 }
 

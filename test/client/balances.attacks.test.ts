@@ -451,6 +451,17 @@ describe('a call on a balance', () => {
     expect(spent()).toBe(200_000n)
   })
 
+  it.each([
+    ['is too large to be read', { ...(counted() as object), body: new Uint8Array(17 * 2 ** 20) }],
+    ['leads elsewhere', { status: 302, headers: { location: '/work', 'x-svc-charged': '10000' } }],
+  ])('whose answer %s may have been charged', async (_, answer) => {
+    const { agent, url } = await liar({ covered: () => answer as Answer })
+    const { client } = payer()
+    await client.topUp(agent, '$0.1')
+    const detail = { charged: 'maybe', idempotencyKey: expect.any(String) }
+    await expect(client.call(url)).rejects.toMatchObject({ code: 'call_failed', detail })
+  })
+
   it('by fetch: the same request sent again is the same call', async () => {
     let isDown = true
     const { agent, url, onBalance } = await liar({ covered: () => (isDown ? 'cut' : counted()) })

@@ -90,11 +90,11 @@ export function onBalance(
 
   async function sendOn(key: string, offer: BalanceOffer, most: bigint): Promise<UnpaidReply> {
     if (signal?.aborted) throw new SdkError(`The call to ${origin} was aborted; nothing was taken`, 'aborted')
-    const ending = finishPaid ? undefined : signal
     try {
-      const asked = await send(settings, on(key, most, ending))
-      if ((asked.everLost || doubted !== undefined) && !isSuccess(asked.reply))
-        throw callFailed(origin, asked.reply)
+      const asked = await send(settings, on(key, most, finishPaid ? undefined : signal))
+      const { reply } = asked
+      const mayBeTaken = asked.everLost || doubted !== undefined || reply.status < 400
+      if (mayBeTaken && (!isSuccess(reply) || reply.oversized)) throw callFailed(origin, reply)
       balances.doubt(request.url, idempotencyKey)
       slot.idempotencyKey = undefined
       return asked

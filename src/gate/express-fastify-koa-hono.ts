@@ -141,9 +141,10 @@ export function gateOver(
     fastify(terms) {
       const answer = overNode(terms)
       return {
-        preHandler(holder, { raw: res }, next) {
+        preHandler(holder, reply, next) {
           const { raw, routeOptions } = holder
-          answer(raw, res, next, { target: raw.url!, holder, seen: routeOptions.url })
+          for (const [name, value] of corsIn(reply.getHeaders())) reply.raw.setHeader(name, value)
+          answer(raw, reply.raw, next, { target: raw.url!, holder, seen: routeOptions.url })
         },
         onError(_, { raw }, cause, done) {
           HeldResponse.threw(raw, cause)
@@ -180,6 +181,9 @@ export function gateOver(
           if (isAnswered) return new Response()
           const response = c.res!
           c.res = undefined
+          // Hono merges what is set before into what the gate answers.
+          const cors = corsIn(Object.fromEntries(response.headers))
+          if (cors.length > 0) c.res = new Response(null, { headers: cors })
           if (c.error && response.status < 400) throw c.error
           return response
         }
@@ -228,6 +232,9 @@ async function readBefore({ req }: HonoContext): Promise<Request> {
   const { url, method, headers, signal } = req.raw
   return new Request(url, { method, headers, signal, body: await req.arrayBuffer() })
 }
+
+const corsIn = (headers: object) =>
+  Object.entries(headers).filter(([name]) => name.startsWith('access-control-'))
 
 function unmatched(path: string): Route {
   const why = `The path ${path} is another spelling of its route: write it as the manifest does. You were not charged.`

@@ -82,7 +82,7 @@ export interface Gate {
     /** Fastify's hook of this name. */
     preHandler: (
       request: FastifyRequest,
-      reply: { readonly raw: ServerResponse },
+      reply: { readonly raw: ServerResponse; getHeaders(): object },
       done: (cause?: Error) => void,
     ) => void
     /** Fastify's hook of this name: what the route throws costs nothing, whatever the app answers. */

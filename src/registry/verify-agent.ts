@@ -82,7 +82,8 @@ export async function verifyAgent(cardUrl: string | URL, options: VerifyAgentOpt
   const { registry, fetchImpl } = options
   const url = URL.canParse(String(cardUrl)) ? new URL(String(cardUrl)) : undefined
   // Any other path may belong to a stranger: hosts let users upload files.
-  if (url?.protocol !== 'https:' || url.username || url.password || !isCardPath(url.pathname))
+  const isAtHome = CARD_PATHS.some(path => path === url?.pathname)
+  if (url?.protocol !== 'https:' || url.username || url.password || !isAtHome)
     return unverified('invalid_url', `A card is at https://<host>${CARD_PATHS[0]}`)
   const request = { url, method: 'GET', headers: { accept: 'application/json' } }
   const sent = await exchangeOver(fetchImpl ?? guardedFetch, wakefulClock)(request, TIMEOUT_MS)
@@ -135,10 +136,6 @@ function claimIn(card: Record<string, unknown> | undefined): Claim | undefined {
   const { agentId, identityApp } = params('registry')
   if (typeof agentId !== 'number' || !Number.isSafeInteger(agentId) || agentId < 1) return undefined
   return { agentId, identityApp, payTo: params('x402').payTo }
-}
-
-function isCardPath(path: string): boolean {
-  return CARD_PATHS.some(known => known === path)
 }
 
 function unverified(reason: Unverified, message: string): AgentVerdict {

@@ -187,11 +187,7 @@ function unbooked(transfer: Transfer, runs: readonly EndedCall[]): Difference | 
  */
 function mayHaveCharged({ final, path, startedMs }: EndedCall, { landedMs }: Transfer): boolean {
   if (final === 'undecided') return true
-  return path.some(isRecording) && landedMs >= startedMs - CLOCKS_DIFFER_MS
-}
-
-function isRecording(step: string): boolean {
-  return String(step).startsWith('recording.')
+  return path.some(step => String(step).startsWith('recording.')) && landedMs >= startedMs - CLOCKS_DIFFER_MS
 }
 
 /** A block has the time of its proposer in whole seconds, and a run that of its own process. */

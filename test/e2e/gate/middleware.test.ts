@@ -1,13 +1,19 @@
-/** Middleware of Express around a gate, or another gate, which replaces what writes: what is charged arrives whole. */
+/** Middleware around a gate, or another gate: what is charged arrives whole, and pages may read it. */
+import type { RequestListener } from 'node:http'
 import { Readable } from 'node:stream'
 import { createGzip, type Gzip } from 'node:zlib'
+import { getRequestListener } from '@hono/node-server'
 import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import { cors } from 'hono/cors'
+import Koa from 'koa'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createGate } from '../../../src/index.js'
 import { type Sandbox, startSandbox } from '../../../src/sandbox.js'
 import { closing } from '../../support/closing.js'
 import { listen } from '../../support/listen.js'
-import { pay } from '../../support/seller.js'
+import { ask, pay } from '../../support/seller.js'
 
 let sandbox: Sandbox
 beforeAll(async () => {
@@ -103,6 +109,68 @@ it.each([
   const { paid, cost } = await sold(app)
   expect([paid.status, cost]).toEqual([500, 0n])
 })
+
+const PAGES = { 'access-control-allow-origin': 'https://page.example', 'access-control-expose-headers': '*' }
+
+/** Apps whose pages of another origin may read what they answer. The route fails where a header says so. */
+const APPS_WITH_CORS: Readonly<Record<string, () => RequestListener | Promise<RequestListener>>> = {
+  Express() {
+    const app = express().use((_, res, next) => void next(void res.set(PAGES)))
+    return app.get('/x', gateOf().express(TERMS), (req, res) => {
+      if (req.get('fails')) throw new Error('as it was asked')
+      res.json(1)
+    })
+  },
+  Koa() {
+    const gate = gateOf().koa(TERMS)
+    const app = new Koa()
+    app.silent = true
+    app.use((ctx, next) => {
+      ctx.set(PAGES)
+      return next()
+    })
+    app.use((ctx, next) => gate(ctx, next))
+    app.use(ctx => {
+      if (ctx.get('fails')) throw new Error('as it was asked')
+      ctx.body = '1'
+    })
+    return app.callback()
+  },
+  Hono() {
+    const app = new Hono().use(cors({ origin: PAGES['access-control-allow-origin'], exposeHeaders: ['*'] }))
+    app.get('/x', gateOf().hono(TERMS), c => {
+      if (c.req.header('fails')) throw new Error('as it was asked')
+      return c.json(1)
+    })
+    return getRequestListener(app.fetch)
+  },
+  async Fastify() {
+    const app = fastify()
+    app.addHook('onRequest', async (_, reply) => void reply.headers(PAGES))
+    app.get('/x', gateOf().fastify(TERMS), async ({ headers }) => {
+      if (headers.fails) throw new Error('as it was asked')
+      return 1
+    })
+    await app.ready()
+    return app.routing
+  },
+}
+
+it.each(Object.entries(APPS_WITH_CORS))(
+  'the CORS of an app in %s is that of all that a gate answers',
+  async (_, open) => {
+    const url = `${await listen(await open())}/x`
+    const headers = { origin: PAGES['access-control-allow-origin'] }
+    const asked = { method: 'GET', headers }
+    const answers = [
+      await ask(url, asked),
+      await pay({ sandbox } as never, url, asked),
+      await pay({ sandbox } as never, url, { ...asked, headers: { ...headers, fails: 'yes' } }),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([402, 200, 500])
+    for (const { headers } of answers) expect(Object.fromEntries(headers)).toMatchObject(PAGES)
+  },
+)
 
 function thrown(): never {
   throw new Error('after its answer')

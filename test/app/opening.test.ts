@@ -58,8 +58,9 @@ describe('a key that can be guessed', () => {
     }
     // In its last round it still can; where no round is known, only the node knows.
     for (const round of [200n, undefined]) {
-      const { answer, landedAsked } = await opened({ ...lies, round, hasLanded: false })
+      const { answer, landedAsked, call } = await opened({ ...lies, round, hasLanded: false })
       expect({ answer, landedAsked }).toEqual({ answer: 'opened', landedAsked: ['TX'] })
+      expect(call.holds.owned!.isBearer).toBe('unlanded')
     }
   })
 })

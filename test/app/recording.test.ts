@@ -31,8 +31,17 @@ const random = {
 const ANSWER = { status: 200, headers: {}, body: 'paid' } as const
 const TOLD = { txId: 'TX', payer: 'PAYER', amount: '10000', asset: '31566704', window: undefined }
 
-function scene(call: CallFields, world: Partial<ChargeDeps> & { readonly isCutting?: () => boolean } = {}) {
-  const seen = { kept: 0, given: [] as unknown[], settled: 0, lookups: 0 }
+function scene(
+  call: CallFields,
+  world: Partial<ChargeDeps> & { readonly isCutting?: () => boolean; readonly hasLapsed?: boolean } = {},
+) {
+  const seen = {
+    kept: 0,
+    given: [] as unknown[],
+    settled: 0,
+    lookups: 0,
+    hasLapsed: world.hasLapsed ?? false,
+  }
   const base = {
     owner: ownerOf(TESTNET, SELLER, 'agent'),
     random,
@@ -44,7 +53,7 @@ function scene(call: CallFields, world: Partial<ChargeDeps> & { readonly isCutti
       confirmOnChain: false,
       credit: { runs: 1 },
     },
-    upkeep: { leases: { leaseMs: 15_000, keep: () => seen.kept++ } },
+    upkeep: { leases: { leaseMs: 15_000, keep: () => seen.kept++, mayHaveLapsed: () => seen.hasLapsed } },
     clock: { monotonic: () => NOW_MS, now: () => NOW_MS },
     stop: { cutting: world.isCutting ?? (() => false), onCut: () => () => {} },
     credit: { giveBack: (...given: unknown[]) => void seen.given.push(given) },
@@ -105,7 +114,7 @@ describe('recording', () => {
       ...(isCutting && { isCutting }),
     } as unknown as Partial<ChargeDeps>)
     Object.assign(it.world.rules, rules)
-    return { answer: await record(it.world, it.call), moves, windows, call: it.call }
+    return { answer: await record(it.world, it.call), moves, windows, call: it.call, seen: it.seen }
   }
   const selling = {
     owner: OWNER,
@@ -171,6 +180,14 @@ describe('recording', () => {
   it('takes no payment for longer than Algorand lets it live', async () => {
     const read = { txId: 'TX', firstValid: 1n, lastValid: 5_000n } as CallFields['read']
     expect((await recorded({ read })).moves[0]!.paymentTtlMs).toBe(1_000 * 4_000 + HOUR_MS)
+  })
+
+  it.each([
+    ['recorded', 1],
+    ['superseded', 0],
+    [new Error('down'), 0],
+  ])('counts the lease from now on where the store says %s', async (says, kept) => {
+    expect((await recorded({}, undefined, says)).seen.kept).toBe(kept)
   })
 
   it('asks nobody where nothing is held', async () => {
@@ -255,6 +272,7 @@ describe('recovery', () => {
     readonly keepAnswersMs?: number
     readonly call?: CallFields
     readonly onSettle?: () => void
+    readonly hasLapsed?: boolean
     readonly subscriptions?: Pick<SubscriptionStore, 'putIfAbsent'>
   }
 
@@ -301,6 +319,7 @@ describe('recovery', () => {
         },
       },
       subscriptions: rest.subscriptions,
+      hasLapsed: rest.hasLapsed,
     } as unknown as Partial<ChargeDeps>)
     let waitedMs: number | undefined
     const recovering = recover(world, call).finally(() => {
@@ -458,6 +477,11 @@ describe('recovery', () => {
       says: 'settled',
       call: { recorded: { answer: unkept, payment } },
     })
+    expect([answer, seen]).toEqual(['undecided', expect.objectContaining({ settled: 0, lookups: 1 })])
+  })
+
+  it('settles nothing where its own lease may have lapsed', async () => {
+    const { answer, seen } = await recovered({ says: 'settled', hasLapsed: true })
     expect([answer, seen]).toEqual(['undecided', expect.objectContaining({ settled: 0, lookups: 1 })])
   })
 

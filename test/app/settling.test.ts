@@ -26,7 +26,7 @@ interface Trouble {
   readonly confirmOnChain?: boolean
   readonly isUnread?: boolean
   readonly isCutting?: boolean
-  readonly mayHaveLapsed?: boolean
+  readonly mayHaveLapsed?: boolean | (() => boolean)
   readonly closed?: Closed
 }
 
@@ -35,6 +35,8 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
   timeline.nowMs = SINCE_MS
   const attemptsMs: number[] = []
   const seen = { lookups: 0, isCutting: trouble.isCutting ?? false, cut: () => {} }
+  const { mayHaveLapsed = false } = trouble
+  const hasLapsed = typeof mayHaveLapsed === 'function' ? mayHaveLapsed : () => mayHaveLapsed
   const world = {
     owner: { network: TESTNET },
     rules: {
@@ -61,7 +63,7 @@ function scene({ says = UNCLEAR, landing = 'unknown', ...trouble }: Trouble) {
     },
     upkeep: {
       pendingCloses: { add: () => {} },
-      leases: { mayHaveLapsed: () => trouble.mayHaveLapsed ?? false },
+      leases: { mayHaveLapsed: () => hasLapsed() },
     },
     stop: {
       cutting: () => seen.isCutting,
@@ -146,8 +148,13 @@ describe('a settlement', () => {
   )
 
   it('that is refused after the lease may have lapsed is open: another call may have settled the payment since', async () => {
-    const { ended } = scene({ says: { verdict: 'refused', reason: 'no funds' }, mayHaveLapsed: true })
+    const lapsed = [false, true]
+    const { attemptsMs, ended } = scene({
+      says: { verdict: 'refused', reason: 'no funds' },
+      mayHaveLapsed: () => lapsed.shift()!,
+    })
     expect((await ended(settle)).answer).toBe('unknown')
+    expect(attemptsMs).toEqual([0])
   })
 
   it('that is refused is so for a call that holds nothing: no other can take it over', async () => {
@@ -173,6 +180,12 @@ describe('a settlement', () => {
       expect(seen.lookups).toBe(0)
     },
   )
+
+  it('is not begun by a call whose lease may have lapsed: the one that took it over may have told its caller that nothing was charged', async () => {
+    const { attemptsMs, ended } = scene({ says: SETTLED, mayHaveLapsed: true })
+    expect((await ended(settle)).answer).toBe('unknown')
+    expect(attemptsMs).toEqual([])
+  })
 
   it('is not begun by a server that is stopping', async () => {
     const { attemptsMs, ended } = scene({ says: SETTLED, isCutting: true })
@@ -222,6 +235,15 @@ describe('reconciling', () => {
     const { ended, seen } = scene({ isUnread: true })
     expect((await ended(reconcile)).answer).toBe('unknown')
     expect(seen.lookups).toBe(0)
+  })
+
+  it.each<[Landing, number]>([
+    ['found', 0],
+    ['unknown', 45_000],
+  ])('of a call whose lease may have lapsed asks the chain alone: %s', async (landing, ms) => {
+    const { attemptsMs, ended } = scene({ says: SETTLED, landing, mayHaveLapsed: true })
+    expect(await ended(reconcile)).toEqual({ answer: landing, ms })
+    expect(attemptsMs).toEqual([])
   })
 
   it('ends when the server stops', async () => {

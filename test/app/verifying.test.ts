@@ -1,5 +1,6 @@
 /** Verifying, by itself: whose word counts, and how long a handler may take so that its payment can still land. */
 import { describe, expect, it } from 'vitest'
+import type { Call } from '../../src/app/charge/call-at-work.js'
 import type { ChargeDeps } from '../../src/app/charge/charge-deps.js'
 import { verify } from '../../src/app/charge/effects/verify.js'
 import type { Verification } from '../../src/ports/facilitator.js'
@@ -15,7 +16,7 @@ interface Case extends Given {
   readonly hasLanded?: boolean
 }
 
-async function verified({ says = VALID, roundsLeft, hasLanded, ...given }: Case) {
+async function verified({ says = VALID, roundsLeft, hasLanded, ...given }: Case, isBearer?: 'unlanded') {
   const seen = { verified: [] as unknown[][], landedAsked: 0 }
   const world = {
     facilitator: {
@@ -34,6 +35,7 @@ async function verified({ says = VALID, roundsLeft, hasLanded, ...given }: Case)
   } as unknown as Partial<ChargeDeps>
   const requirements = { amount: '10000' } as never
   const { call, ended } = oneCall({ ...given, world, call: { requirements } })
+  call.holds.owned = { isBearer } as Call['holds']['owned']
   return { answer: (await ended(verify)).answer, call, ...seen }
 }
 
@@ -72,6 +74,11 @@ describe('a payment', () => {
   })
 
   const NO_FUNDS: Verification = { verdict: 'refused', reason: 'no funds' }
+
+  it('that its key had looked up costs the node no second question', async () => {
+    const { answer, landedAsked } = await verified({ paid: {}, says: NO_FUNDS, hasLanded: true }, 'unlanded')
+    expect([answer, landedAsked]).toEqual(['refused', 0])
+  })
 
   // A store that forgot it, and a payer that has spent the rest since, or a sponsor that is quoted no more.
   it.each<[string, Case, string, number]>([

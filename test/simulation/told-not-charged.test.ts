@@ -15,10 +15,18 @@ interface Story {
   readonly takenMs?: number
   readonly settledMs?: number
   readonly path?: string
+  readonly isReleased?: true
 }
 
 /** Call `first` gives up on its record at 20 and says "not charged". Call `second` takes the record over. */
-function violationsOf({ appliedMs = 10, taker, takenMs = 30, settledMs = 31, path }: Story): number {
+function violationsOf({
+  appliedMs = 10,
+  taker,
+  takenMs = 30,
+  settledMs = 31,
+  path,
+  isReleased,
+}: Story): number {
   const truth = new Truth(
     () => 40,
     () => {},
@@ -31,6 +39,7 @@ function violationsOf({ appliedMs = 10, taker, takenMs = 30, settledMs = 31, pat
   truth.endedMs.set('first', 20)
   truth.holds.push({ call: 'first', txId, from: 'seller0.1', atMs: 5 })
   truth.records.push({ call: 'first', txId, atMs: 9, stillMs: () => 0, appliedMs })
+  if (isReleased) truth.released.add('first')
   truth.holds.push({ call: 'second', txId, from: 'seller0.2', atMs: takenMs })
   truth.settlesSent.push({ txId, from: 'seller0.2', atMs: settledMs })
   if (taker) truth.calls.push({ id: 'second', path: [], final: taker, txId } as unknown as EndedCall)
@@ -47,12 +56,17 @@ it.each([
   expect(violationsOf({ ...(taker && { taker }) })).toBe(0)
 })
 
+it('forgives it where the server stopped before the store answered the release', () => {
+  expect(violationsOf({ taker: 'replayed', path: 'recording.stopped' })).toBe(0)
+})
+
 it.each<[string, Story]>([
   ['the later request was told "not charged", too', { taker: 'paymentInUse' }],
   ['somebody settled before the payment was brought again', { taker: 'replayed', settledMs: 29 }],
   ['the record was taken over before it was made', { taker: 'replayed', takenMs: 9 }],
   ['the record was made after its call had spoken', { taker: 'replayed', appliedMs: 21 }],
-  ['the store had answered', { taker: 'replayed', path: 'releasing.released' }],
+  ['its record was released', { taker: 'replayed', path: 'recording.stopped', isReleased: true }],
+  ['it had sent its own payment to be settled', { taker: 'replayed', path: 'settling.refused' }],
 ])('does not forgive it where %s', (_, story) => {
   expect(violationsOf(story)).toBe(1)
 })

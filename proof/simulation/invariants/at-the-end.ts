@@ -44,12 +44,13 @@ export function toldNotCharged({ truth, ledger }: Pick<World, 'truth' | 'ledger'
 }
 
 /**
- * Its record was kept, and the answer of the store was lost. A later request brought the payment again and took the record
+ * Its record was kept: the store's answer to it was lost, or to the release. A later request brought the payment again and took the record
  * over: only then was it settled, and that request was not told "not charged", or died with its process before it was told
  * anything. Not so where the record was made after its call had spoken.
  */
 function isBroughtAgain(truth: Truth, { id, path }: EndedCall, { txId, appliedMs = 0 }: Recorded): boolean {
-  const isUnheard = path.at(-1) === 'recording.storeDown' && appliedMs <= truth.endedMs.get(id)!
+  const isUnheard =
+    path.at(-1)?.startsWith('recording.') && !truth.released.has(id) && appliedMs <= truth.endedMs.get(id)!
   // Its release may have been forgotten.
   const isKept = isUnheard || truth.losses.call(id)
   const takers = truth.holds.filter(hold => hold.txId === txId && hold.call !== id && hold.atMs >= appliedMs)

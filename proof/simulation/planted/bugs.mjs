@@ -910,7 +910,7 @@ export const ON_FORGETTING = [
     edits: [
       {
         file: 'src/app/charge/effects/verify.ts',
-        find: "if (read && (verification.verdict === 'spent' || (await landedBefore(deps, read)))) return 'spent'",
+        find: "if (read && (verification.verdict === 'spent' || (await landedBefore(deps, call)))) return 'spent'",
         replace: '',
       },
     ],

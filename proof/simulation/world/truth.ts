@@ -127,6 +127,8 @@ export class Truth {
   /** Calls that held a payment, or took one over. One that never ended died with its process. */
   readonly holds: Held[] = []
   readonly records: Recorded[] = []
+  /** Calls that heard from the store that what they held is free again. */
+  readonly released = new Set<string>()
   /** Verdicts that recovering calls have sent to the store. */
   readonly resolves: Resolved[] = []
   /** What calls opened in the store. */
@@ -288,6 +290,11 @@ export class Truth {
         const { txId, token: call, verdict } = move
         this.resolves.push({ call, txId, verdict, atMs: this.#now() })
         return store.resolve(move)
+      },
+      close: async move => {
+        const closed = await store.close(move)
+        if (move.how === 'release') this.released.add(move.token)
+        return closed
       },
     }
   }

@@ -135,8 +135,8 @@ export interface Owned {
   readonly hold: Hold & Required<Pick<Hold, 'claim'>>
   /** Secrets for the kept answer: the first seals it, each may open it. */
   readonly seals: readonly string[]
-  /** Neither a proof nor a secret speaks for the caller. */
-  readonly isBearer: boolean
+  /** Neither a proof nor a secret speaks for the caller; `unlanded` where its payment does, which the node has not seen land. */
+  readonly isBearer: boolean | 'unlanded'
   /** Stands for the caller's address; `undefined` where the address may open nothing. */
   readonly caller: string | undefined
   /** The payment's own name for its answer, where the claim has another. */

@@ -153,10 +153,7 @@ async function releaseAll(deps: ChargeDeps, call: Call): Promise<'superseded' | 
  * still this call's own. A call that took it over may owe the recorded answer and the window's key in it. The effect of
  * `releasing` and `yielding`, too: after settling began, "not charged" is true only of a payment that this call still holds.
  */
-export async function giveBack(
-  deps: ChargeDeps,
-  call: Call,
-): Promise<'released' | 'superseded' | 'storeDown'> {
+export async function giveBack(deps: ChargeDeps, call: Call) {
   if (call.holds.held === 'unknown') {
     deps.upkeep.pendingCloses.add({ how: 'release', retentionMs: 0, ...call.holds.owned!.hold })
     return 'storeDown'

@@ -13,11 +13,8 @@ import { streamMsOf } from './stream-to-caller.js'
  * The store's time, where the store has one. When each replica used its own clock, a replica that was an hour behind
  * sold a window of ten minutes that had ended before it was paid for.
  */
-export function windowsNow({
-  subscriptions,
-  clock,
-}: Pick<ChargeDeps, 'subscriptions' | 'clock'>): number | Promise<number> {
-  return subscriptions.now?.() ?? clock.now()
+export function windowsNow(deps: Pick<ChargeDeps, 'subscriptions' | 'clock'>): number | Promise<number> {
+  return deps.subscriptions.now?.() ?? deps.clock.now()
 }
 
 export async function newWindow(deps: ChargeDeps, call: Call, periodMs: number): Promise<SoldWindow> {
@@ -40,11 +37,7 @@ export async function newWindow(deps: ChargeDeps, call: Call, periodMs: number):
 }
 
 /** The name under which a window or a balance with this key is stored. */
-export function soldId(
-  { owner }: Pick<ChargeDeps, 'owner'>,
-  { endpoint }: Pick<Call, 'endpoint'>,
-  key: string,
-): string {
+export function soldId({ owner }: ChargeDeps, { endpoint }: Call, key: string): string {
   return endpoint.def.sells === undefined ? windowId(endpoint.owner, key) : balanceId(owner, key)
 }
 
@@ -63,11 +56,7 @@ export async function storeWindow(
 }
 
 /** In a store without `putIfAbsent`, no record ever changes, and `put` of the same record again changes nothing. */
-export async function putWindow(
-  subscriptions: SubscriptionStore,
-  id: string,
-  record: SubscriptionRecord,
-): Promise<void> {
+export async function putWindow(subscriptions: SubscriptionStore, id: string, record: SubscriptionRecord) {
   await (subscriptions.putIfAbsent ? subscriptions.putIfAbsent(id, record) : subscriptions.put!(id, record))
 }
 

@@ -2,7 +2,6 @@ import { problemOf } from '../../../domain/answer-codes.js'
 import { identifierIn } from '../../../domain/idempotency-key.js'
 import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { Hold, Opened, OpenMove } from '../../../ports/charge-store.js'
-import type { ReadPayment } from '../../../ports/payment-reader.js'
 import { knownCost, noteTaken } from '../balances.js'
 import { type Call, type Owned, storeDown } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
@@ -76,9 +75,10 @@ async function take(deps: ChargeDeps, call: Call, owned: Owned, isOtherName: boo
   const cost = knownCost(call)
   let opened = await attempt(deps, owned, cost)
   if (opened?.verdict === 'unsure') {
-    const refused = await unlessFresh(deps, call, call.payment.read)
+    const refused = await unlessFresh(deps, call)
     if (refused !== undefined) return refused
-    opened = await attempt(deps, { ...owned, isBearer: false })
+    call.holds.owned = { ...owned, isBearer: 'unlanded' }
+    opened = await attempt(deps, call.holds.owned)
   }
   if (opened?.verdict === 'full') deps.logger.error({ txId: call.payment.txId }, 'the charge store is full')
   if (opened === undefined || opened.verdict === 'full' || opened.verdict === 'unsure') return storeDown(call)
@@ -161,9 +161,10 @@ const STOPPED =
  * proves nobody: with it, a guessed key would open another caller's answer, or the refusal would show which keys exist. One
  * question to the node, and only where a claim lies.
  */
-async function unlessFresh(deps: ChargeDeps, call: Call, read: ReadPayment | undefined) {
+async function unlessFresh(deps: ChargeDeps, call: Call) {
+  const { read } = call.payment
   const round = await deps.chain.round()
-  const landed = read === undefined ? undefined : await deps.chain.hasLanded(read.txId)
+  const landed = read && (await deps.chain.hasLanded(read.txId))
   if (landed) return 'spent'
   if (read !== undefined && round !== undefined && read.lastValid < round) {
     // The node forgets what landed long ago, so its no proves nothing, and neither "charged" nor "not charged" is said.
@@ -195,7 +196,7 @@ export async function reserve(deps: ChargeDeps, call: Call, units: number): Prom
 async function attempt(deps: ChargeDeps, owned: Owned, take?: number): Promise<Opened | undefined> {
   const { hold, isBearer, caller, answerName } = owned
   const { leaseMs } = deps.upkeep.leases
-  const move: OpenMove = { leaseMs, isBearer, take, caller, answerName, ...hold }
+  const move: OpenMove = { leaseMs, isBearer: isBearer === true, take, caller, answerName, ...hold }
   try {
     return await deps.store.open(move)
   } catch (cause) {

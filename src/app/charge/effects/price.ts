@@ -44,7 +44,7 @@ function judged(deps: ChargeDeps, call: Call) {
   if (mismatch === undefined) return 'presented'
   call.end.refusal = mismatch
   if (!paysAnotherPrice(deps, call)) return 'mismatched'
-  return landedBefore(deps, call.payment.read!).then(landed => (landed ? 'presented' : 'mismatched'))
+  return landedBefore(deps, call).then(landed => (landed ? 'presented' : 'mismatched'))
 }
 
 /** `undefined` where the seller's function gives none: the problem says so. */

@@ -38,7 +38,7 @@ async function atMost({ clock }: ChargeDeps, ms: number, attempted: Promise<Land
 
 async function attempt(deps: ChargeDeps, call: Call): Promise<Landing> {
   const { read } = call.payment
-  const settlement = await settlementOf(deps, call.payment.payload!, call.terms.requirements!)
+  const settlement = await settlementOf(deps, call, call.terms.requirements!)
   if (settlement.verdict === 'settled' && (await accept(deps, call, settlement))) return 'found'
   // The payload names no transaction, so there is nothing to look up, and a later refusal cannot resolve the unknown.
   if (read === undefined) return 'unknown'

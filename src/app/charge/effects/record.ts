@@ -25,8 +25,13 @@ export async function record(deps: ChargeDeps, call: Call) {
 
 async function recording(deps: ChargeDeps, call: Call): Promise<'recorded' | 'superseded' | undefined> {
   const move = call.holds.owned && recordMove(deps, call)
+  if (move === undefined) return undefined
+  const sinceMs = deps.clock.monotonic()
   try {
-    return await (move && deps.store.record(move))
+    const recorded = await deps.store.record(move)
+    // The store gave the lease anew, also to a call whose renewals had not arrived.
+    if (recorded === 'recorded') deps.upkeep.leases.keep(call.holds.owned!.hold, sinceMs)
+    return recorded
   } catch (cause) {
     call.holds.held = 'unknown'
     throw cause

@@ -90,11 +90,8 @@ async function landingOf(deps: ChargeDeps, call: Call, owed: ReplayedAnswer): Pr
   const look = () => untilShutdown(deps.stop, deps.chain.lookup(payment.txId, payment), 'unknown' as const)
   if (read?.txId === payment.txId && owed.answer !== undefined) {
     const requirements = call.endpoint.terms.requirements(read.amount, await deps.facilitator.supported())
-    const settlement = await settlementOf(
-      deps,
-      payload!,
-      speltAs(payload?.accepted, requirements, deps.owner.network),
-    )
+    const spelt = speltAs(payload?.accepted, requirements, deps.owner.network)
+    const settlement = await settlementOf(deps, call, spelt)
     if (settlement.verdict === 'settled')
       // The node may be some seconds behind the facilitator.
       return deps.rules.confirmOnChain ? untilCertain(deps, sinceMs, look) : 'found'

@@ -1,12 +1,12 @@
 import { isIdOf } from '../../../domain/network.js'
-import type { PaymentPayload, PaymentRequirements } from '../../../domain/x402.js'
+import type { PaymentRequirements } from '../../../domain/x402.js'
 import type { Settlement } from '../../../ports/facilitator.js'
 import type { Call } from '../call-at-work.js'
 import type { ChargeDeps, Stop } from '../charge-deps.js'
 
 export async function settle(deps: ChargeDeps, call: Call) {
   call.terms.settlingSinceMs = deps.clock.monotonic()
-  const settlement = await settlementOf(deps, call.payment.payload!, call.terms.requirements!)
+  const settlement = await settlementOf(deps, call, call.terms.requirements!)
   switch (settlement.verdict) {
     case 'settled':
       return (await accept(deps, call, settlement)) ? 'settled' : 'unknown'
@@ -34,15 +34,20 @@ export function mayBeTaken({ upkeep: { leases } }: ChargeDeps, { holds: { owned 
 }
 
 const STOPPING = { verdict: 'unknown', cause: 'the server is stopping' } as const
+const MAY_BE_TAKEN = { verdict: 'unknown', cause: 'another call may have taken this one over' } as const
 
-/** A server that stops answers that the settlement is unknown. It does not reset the connection. */
+/**
+ * A server that stops answers that the settlement is unknown. It does not reset the connection. Nor does a call settle that another
+ * one may have taken over: that one may have told its caller that nothing was charged.
+ */
 export function settlementOf(
   deps: ChargeDeps,
-  payment: PaymentPayload,
+  call: Call,
   requirements: PaymentRequirements,
 ): Promise<Settlement> {
   if (deps.stop.cutting()) return Promise.resolve(STOPPING)
-  return untilShutdown(deps.stop, deps.facilitator.settle(payment, requirements), STOPPING)
+  if (mayBeTaken(deps, call)) return Promise.resolve(MAY_BE_TAKEN)
+  return untilShutdown(deps.stop, deps.facilitator.settle(call.payment.payload!, requirements), STOPPING)
 }
 
 /**

@@ -16,7 +16,7 @@ export async function verify(deps: ChargeDeps, call: Call) {
   if (paysAnotherPrice(deps, call)) return 'spent'
   const leftMs = lifetimeMs(call.payment.read && (await deps.chain.round()), call.payment.read)
   if (leftMs < HANDLER_MIN_MS) {
-    if (await landedBefore(deps, call.payment.read!)) return 'spent'
+    if (await landedBefore(deps, call)) return 'spent'
     call.end.refusal = 'The payment expires before it could be settled; sign a new one'
     return 'expiring'
   }
@@ -31,7 +31,7 @@ export async function verify(deps: ChargeDeps, call: Call) {
     case 'spent':
     case 'refused':
       // It was paid once and delivered for once, also where it is refused because its payer has spent the rest since.
-      if (read && (verification.verdict === 'spent' || (await landedBefore(deps, read)))) return 'spent'
+      if (read && (verification.verdict === 'spent' || (await landedBefore(deps, call)))) return 'spent'
       call.end.refusal = verification.reason
       return 'refused'
     case 'unreachable':
@@ -45,9 +45,13 @@ export function paysAnotherPrice(deps: ChargeDeps, { endpoint: { def }, payment:
   return !!read && paysUs(deps, read) && (!!def.only || !meetsTerms(deps, read, terms.requirements!))
 }
 
-/** If the store lost its records, the payer must not pay again. The chain is asked only for a payer's own signature. */
-export async function landedBefore(deps: ChargeDeps, read: ReadPayment): Promise<boolean> {
-  return read.proven() && (await deps.chain.hasLanded(read.txId)) === true
+/** If the store lost its records, the payer must not pay again. The chain is asked once, and only for a payer's own signature. */
+export async function landedBefore(
+  { chain }: ChargeDeps,
+  { payment, holds: { owned } }: Call,
+): Promise<boolean> {
+  const { txId, proven } = payment.read!
+  return owned?.isBearer !== 'unlanded' && proven() && (await chain.hasLanded(txId)) === true
 }
 
 /** How long the handler may take so that the payment can still land; unlimited where the round is unknown. */

@@ -778,8 +778,8 @@ export const ON_BALANCES = [
     edits: [
       {
         file: 'src/app/charge/stream-to-caller.ts',
-        find: "(brokenBy === 'seller' || balance.said === 'nonsense')",
-        replace: "(balance.said === 'nonsense' && brokenBy !== undefined)",
+        find: '!!(balance ?? window.used?.isCounted)',
+        replace: '!!window.used?.isCounted',
       },
     ],
   },

@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { type ChildAgent, childAgent } from '../support/child-agent.js'
 import { closing } from '../support/closing.js'
@@ -89,34 +89,48 @@ const TABLE: Readonly<Record<'Redis' | 'memory', Readonly<Record<Step, Row>>>> =
   },
 }
 
+/** Every process has one agent of each: to start a process takes longer than the calls that end it. */
+const KINDS = [
+  ['Redis', 'release'],
+  ['Redis', 'replay'],
+  ['memory', 'release'],
+  ['memory', 'replay'],
+] as const
+
 let redis: RedisServer
 let sandbox: Sandbox
 beforeAll(async () => {
   redis = await startRedis()
+  sandbox = await startSandbox()
 })
-afterAll(() => redis.stop())
-beforeEach(async () => {
-  sandbox = closing(await startSandbox())
+afterAll(async () => {
+  await sandbox.close()
+  await redis.stop()
 })
 
-const timeouts = { leaseMs: 300, reconcilePauseMs: 50 }
-
-async function agent(options: object): Promise<ChildAgent> {
-  const child = await childAgent(sandbox, { advanced: { timeouts }, ...options }, 'halting-agent.mjs')
+async function process(options: object = {}): Promise<ChildAgent> {
+  const agents = KINDS.map(([store, onLostResponse]) => ({
+    ...(store === 'Redis' && { redisUrl: redis.url, redis: { prefix: `${onLostResponse}:` } }),
+    idempotency: { onLostResponse },
+    // A clock of its own, so that it shares no memory with the other agents of the process.
+    advanced: { clock: {}, timeouts: { leaseMs: 300, reconcilePauseMs: 50 } },
+    ...options,
+  }))
+  const child = await childAgent(sandbox, { agents, ...options }, 'halting-agent.mjs')
   closing({ close: () => child.process.kill('SIGKILL') })
   return child
 }
 
 /** A process that is killed once all callers are at this step: by itself, or by us where it waits for the facilitator. */
-async function victim(step: Step, options: object): Promise<ChildAgent> {
-  const calls = NAMES.length
+async function victim(step: Step): Promise<ChildAgent> {
+  const calls = KINDS.length * NAMES.length
   if (step !== 'settle sent' && step !== 'settle landed') {
-    return agent({ ...options, halt: { at: step, calls, signal: 'SIGKILL' } })
+    return process({ halt: { at: step, calls, signal: 'SIGKILL' } })
   }
   const facilitator = heldFacilitator()
   facilitator.serves(sandbox)
   const settling = facilitator.hold('/settle', {}, { landed: step === 'settle landed', times: calls })
-  const child = await agent({ ...options, facilitatorUrl: await facilitator.url })
+  const child = await process({ facilitatorUrl: await facilitator.url })
   settling.arrived.then(() => child.process.kill('SIGKILL'))
   return child
 }
@@ -136,7 +150,7 @@ async function told(send: () => Promise<Response>): Promise<Told> {
     const { run, error } = (await response.json()) as { run?: number; error: { code: string } }
     if (response.status === 409 && WAITING.includes(error.code)) {
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
-      await setTimeout(20)
+      await setTimeout(50)
       continue
     }
     if (response.status !== 200) return { word: error.code, windowKey: null }
@@ -152,9 +166,15 @@ interface Ended {
   readonly wasAnswered: boolean
 }
 
-async function call(step: Step, name: Caller, first: ChildAgent, second: ChildAgent): Promise<Ended> {
+async function call(
+  step: Step,
+  at: number,
+  name: Caller,
+  first: ChildAgent,
+  second: ChildAgent,
+): Promise<Ended> {
   const { path, hasKey, renewsFirst } = CALLERS[name]
-  const account = `${name} ${step}`
+  const account = `${name} ${step} ${at}`
   const key: Record<string, string> = hasKey
     ? { 'idempotency-key': `nobody-can-guess-this-key-of-${name}` }
     : {}
@@ -163,14 +183,14 @@ async function call(step: Step, name: Caller, first: ChildAgent, second: ChildAg
     return { body: BODY, headers: { ...key, ...payment } }
   }
 
-  const request = await signed(`${first.url}${path}`)
-  const answer = await ask(`${first.url}${path}`, request).then(
+  const request = await signed(`${first.urls[at]}${path}`)
+  const answer = await ask(`${first.urls[at]}${path}`, request).then(
     async response => [response.status, await response.json()],
     () => undefined,
   )
   if (answer !== undefined) expect(answer).toEqual([200, { run: first.process.pid }])
 
-  const url = `${second.url}${path}`
+  const url = `${second.urls[at]}${path}`
   const renewal = await signed(url)
   const requests = renewsFirst ? ([renewal, request] as const) : ([request, renewal] as const)
   const payer = sandbox.accounts(account)
@@ -193,44 +213,31 @@ async function call(step: Step, name: Caller, first: ChildAgent, second: ChildAg
   return { outcome: `${one.word}, ${two.word}, ${charges}`, wasAnswered: answer !== undefined }
 }
 
-describe.each([
-  ['Redis', 'release'],
-  ['Redis', 'replay'],
-  ['memory', 'release'],
-  ['memory', 'replay'],
-] as const)('on %s, %s: killed at', (store, onLostResponse) => {
-  let options: object
-  beforeEach(() => {
-    const place = store === 'Redis' ? { redisUrl: redis.url, redis: { prefix: `k${Math.random()}:` } } : {}
-    options = { ...place, idempotency: { onLostResponse } }
-  })
+it('on each store and in each mode: killed at each step', async () => {
+  const second = await process()
+  const kill = async (step: Step) => {
+    const first = await victim(step)
+    const exit = once(first.process, 'exit')
+    const ended = await Promise.all(
+      KINDS.map((_, at) => Promise.all(NAMES.map(name => call(step, at, name, first, second)))),
+    )
+    expect(await exit).toEqual([null, 'SIGKILL'])
+    return ended
+  }
+  const killed: Ended[][][] = []
+  for (const step of STEPS) killed.push(await kill(step))
 
-  it('each step', async () => {
-    const second = await agent(options)
-    const kill = async (step: Step) => {
-      const first = await victim(step, options)
-      const exit = once(first.process, 'exit')
-      const ended = await Promise.all(NAMES.map(name => call(step, name, first, second)))
-      expect(await exit).toEqual([null, 'SIGKILL'])
-      return ended
-    }
-    const killed: Ended[][] = []
-    const left = STEPS.entries()
-    const lane = async () => {
-      for (const [at, step] of left) killed[at] = await kill(step)
-    }
-    // Two processes at a time: most of each step is a process that starts.
-    await Promise.all([lane(), lane()])
-
-    const seen = STEPS.map((step, at) => [step, ...killed[at]!.map(({ outcome }) => outcome)])
+  for (const [kind, [store, mode]] of KINDS.entries()) {
+    const on = `${store}, ${mode}`
+    const seen = STEPS.map((step, at) => [step, ...killed[at]![kind]!.map(({ outcome }) => outcome)])
     const row = (step: Step) => NAMES.map(name => TABLE[store][step][CALLERS[name].column])
-    expect(seen).toEqual(STEPS.map(step => [step, ...row(step)]))
+    expect(seen, on).toEqual(STEPS.map(step => [step, ...row(step)]))
     // No answer leaves before its payment is settled.
     for (const [at, step] of STEPS.entries()) {
-      if (killed[at]!.some(({ wasAnswered }) => wasAnswered)) expect(step).toMatch(/close$/)
+      if (killed[at]![kind]!.some(({ wasAnswered }) => wasAnswered)) expect(step, on).toMatch(/close$/)
     }
-  }, 120_000)
-})
+  }
+}, 120_000)
 
 it('is the table of proof/storage.md', () => {
   const rows: { steps: Step[]; cells: string }[] = []

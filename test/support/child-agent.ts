@@ -6,6 +6,8 @@ import { bundled } from './bundled.js'
 
 export interface ChildAgent {
   readonly url: string
+  /** Of every agent in the process, where there are several. */
+  readonly urls: readonly string[]
   readonly process: ChildProcess
   /** Resolves with the first line, from now on or not yet read, that has this field. */
   said(field: string): Promise<Record<string, unknown>>
@@ -44,6 +46,8 @@ export async function childAgent(
   const { ready } = (await Promise.race([
     said('ready'),
     once(child, 'exit').then(() => Promise.reject(new Error('the agent process ended before it was ready'))),
-  ])) as { ready: { port: number } }
-  return { url: `http://127.0.0.1:${ready.port}`, process: child, said, letGo: () => void child.send('go') }
+  ])) as { ready: { port: number; others?: readonly number[] } }
+  const { port, others = [] } = ready
+  const urls = [port, ...others].map(each => `http://127.0.0.1:${each}`)
+  return { url: urls[0]!, urls, process: child, said, letGo: () => void child.send('go') }
 }

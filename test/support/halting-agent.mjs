@@ -1,7 +1,9 @@
 /**
  * An agent in a process of its own, from the built package, that sends itself a signal at one step of its paid calls, once
- * so many of them are there: it is killed, or suspended. Speaks JSON lines on stdout.
+ * so many of them are there: it is killed, or suspended. With `agents` there are several in it, on a port and stores of their own
+ * each. Speaks JSON lines on stdout.
  */
+import { once } from 'node:events'
 import { memoryChargeStore } from '../../dist/src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../dist/src/adapters/memory/subscriptions.js'
 import { defineAgent, defineEndpoint, serve } from '../../dist/src/index.js'
@@ -9,7 +11,7 @@ import { redisStores } from '../../dist/src/redis.js'
 
 const say = message => process.stdout.write(`${JSON.stringify(message)}\n`)
 const { payTo, options } = JSON.parse(process.argv[2])
-const { redisUrl, redis, timeout, handlerMs = 0, halt: first, ...serveOptions } = options
+const { halt: first, agents = [options] } = options
 
 let halt
 let calls
@@ -57,44 +59,52 @@ function haltingAt(move, store) {
   }
 }
 
-async function handler() {
-  await at('before handler')
-  const answer = { run: process.pid }
-  if (handlerMs > 0) await new Promise(resolve => setTimeout(resolve, handlerMs))
-  await at('after handler')
-  return answer
+/** @returns the port that it listens on */
+async function start({ redisUrl, redis, timeout, handlerMs = 0, halt: _, ...serveOptions }) {
+  const stores =
+    redisUrl === undefined
+      ? { charges: memoryChargeStore(), subscriptions: memorySubscriptions() }
+      : redisStores(redisUrl, redis)
+  const charges = ['open', 'record', 'close'].reduce((store, move) => haltingAt(move, store), stores.charges)
+  const subscriptions = haltingAt('putIfAbsent', stores.subscriptions)
+
+  async function handler() {
+    await at('before handler')
+    const answer = { run: process.pid }
+    if (handlerMs > 0) await new Promise(resolve => setTimeout(resolve, handlerMs))
+    await at('after handler')
+    return answer
+  }
+
+  const agent = defineAgent({
+    balance: { amounts: ['$0.05'], period: '1h' },
+    name: 'Halting',
+    // As the servers of the tests' own process have it: replicas are of one agent.
+    handle: 'test-agent',
+    description: 'Stops in the middle of a call.',
+    payTo,
+    network: 'testnet',
+    endpoints: [
+      defineEndpoint({ name: 'work', price: '$0.01', timeout, handler }),
+      defineEndpoint({ name: 'window', subscription: { price: '$0.01', period: '1h' }, handler }),
+      defineEndpoint({
+        name: 'counted',
+        subscription: { price: '$0.01', period: '1h', calls: 2 },
+        timeout: 1_000,
+        handler,
+      }),
+    ],
+  })
+  const server = serve(agent, {
+    port: 0,
+    host: '127.0.0.1',
+    onReady() {},
+    ...serveOptions,
+    stores: { ...stores, charges, subscriptions },
+  })
+  await once(server, 'listening')
+  return server.address().port
 }
 
-const stores =
-  redisUrl === undefined
-    ? { charges: memoryChargeStore(), subscriptions: memorySubscriptions() }
-    : redisStores(redisUrl, redis)
-const charges = ['open', 'record', 'close'].reduce((store, move) => haltingAt(move, store), stores.charges)
-const subscriptions = haltingAt('putIfAbsent', stores.subscriptions)
-
-const agent = defineAgent({
-  balance: { amounts: ['$0.05'], period: '1h' },
-  name: 'Halting',
-  // As the servers of the tests' own process have it: replicas are of one agent.
-  handle: 'test-agent',
-  description: 'Stops in the middle of a call.',
-  payTo,
-  network: 'testnet',
-  endpoints: [
-    defineEndpoint({ name: 'work', price: '$0.01', timeout, handler }),
-    defineEndpoint({ name: 'window', subscription: { price: '$0.01', period: '1h' }, handler }),
-    defineEndpoint({
-      name: 'counted',
-      subscription: { price: '$0.01', period: '1h', calls: 2 },
-      timeout: 1_000,
-      handler,
-    }),
-  ],
-})
-serve(agent, {
-  port: 0,
-  host: '127.0.0.1',
-  ...serveOptions,
-  stores: { ...stores, charges, subscriptions },
-  onReady: ready => say({ ready }),
-})
+const [port, ...others] = await Promise.all(agents.map(start))
+say({ ready: { port, others } })

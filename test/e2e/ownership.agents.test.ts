@@ -1,6 +1,7 @@
 /** Two agents of one seller on one store: the same address to pay, the same names of endpoints, and nothing in common but payments. */
 import { describe, expect, it } from 'vitest'
 import { defineEndpoint, type Stores } from '../../src/index.js'
+import { crossed } from '../support/combinations.js'
 import { EVERY_DOOR } from '../support/doors.js'
 import { gate } from '../support/gate.js'
 import {
@@ -8,6 +9,7 @@ import {
   DOUBT,
   HOME,
   inDoubt,
+  KINDS,
   keyed,
   land,
   observed,
@@ -58,41 +60,49 @@ async function agents(stores: Stores, handler?: () => { of: string }) {
   return { weather, legal, owner, pays, earned: () => world.received() - before }
 }
 
-describe.each(['memory', 'Redis'])('on %s', kind => {
+describe.each(KINDS)('on %s', kind => {
   const stores = () => world.STORES[kind]!()
 
-  describe.each(Object.entries(EVERY_DOOR))('through %s', (_, door) => {
-    it.each(['ask', 'counted'])('the key of a window at one does not open %s at the other', async skill => {
-      const { weather, legal, pays, earned } = await agents(stores())
-      const sale = await door(weather.url, { skill, input: INPUT, headers: await pays(skill) })
-      const headers = { 'x-svc-subscription': sale.subscriptionKey! }
-      for (const own of [{}, keyed(randomKey())])
-        expect((await door(legal.url, { skill, input: INPUT, headers: { ...headers, ...own } })).code).toBe(
-          'payment_required',
-        )
-      expect((await door(weather.url, { skill, input: INPUT, headers })).code).toBe('ok')
-      expect([ran, earned()]).toEqual([['weather', 'weather'], PRICE])
-    })
+  describe.each(Object.entries(EVERY_DOOR))('through %s', (name, door) => {
+    const at = [KINDS.indexOf(kind), Object.keys(EVERY_DOOR).indexOf(name)]
 
-    it.each(['without a key', 'under a key'])('an answer of one, %s, is none of the other’s', async how => {
-      const { weather, legal, owner, pays, earned } = await agents(stores())
-      const payment = await pays('work')
-      const key = how === 'under a key' ? keyed(randomKey()) : {}
-      const ask = (url: string, ...headers: object[]) =>
-        door(url, { skill: 'work', input: INPUT, headers: Object.assign({}, payment, HOME, ...headers) })
-      const proof = (url: string) => proving(owner, url, payment)
-      expect((await ask(weather.url, key)).code).toBe('ok')
-      for (const more of [{}, key, proof(legal.url), { ...key, ...proof(legal.url) }, keyed(randomKey())])
-        expect((await ask(legal.url, more)).code).toBe('payment_spent')
-      expect((await ask(legal.url, proof(weather.url))).code).toBe('invalid_siwx_domain_mismatch')
-      expect(await ask(weather.url, key, proof(weather.url))).toMatchObject({
-        replayed: true,
-        data: { of: 'weather' },
-      })
-      expect([ran, earned()]).toEqual([['weather'], PRICE])
-    })
+    it.each(crossed(['ask', 'counted'], ...at))(
+      'the key of a window at one does not open %s at the other',
+      async skill => {
+        const { weather, legal, pays, earned } = await agents(stores())
+        const sale = await door(weather.url, { skill, input: INPUT, headers: await pays(skill) })
+        const headers = { 'x-svc-subscription': sale.subscriptionKey! }
+        for (const own of [{}, keyed(randomKey())])
+          expect((await door(legal.url, { skill, input: INPUT, headers: { ...headers, ...own } })).code).toBe(
+            'payment_required',
+          )
+        expect((await door(weather.url, { skill, input: INPUT, headers })).code).toBe('ok')
+        expect([ran, earned()]).toEqual([['weather', 'weather'], PRICE])
+      },
+    )
 
-    it.each(['work', 'ask'])(
+    it.each(crossed(['without a key', 'under a key'], ...at))(
+      'an answer of one, %s, is none of the other’s',
+      async how => {
+        const { weather, legal, owner, pays, earned } = await agents(stores())
+        const payment = await pays('work')
+        const key = how === 'under a key' ? keyed(randomKey()) : {}
+        const ask = (url: string, ...headers: object[]) =>
+          door(url, { skill: 'work', input: INPUT, headers: Object.assign({}, payment, HOME, ...headers) })
+        const proof = (url: string) => proving(owner, url, payment)
+        expect((await ask(weather.url, key)).code).toBe('ok')
+        for (const more of [{}, key, proof(legal.url), { ...key, ...proof(legal.url) }, keyed(randomKey())])
+          expect((await ask(legal.url, more)).code).toBe('payment_spent')
+        expect((await ask(legal.url, proof(weather.url))).code).toBe('invalid_siwx_domain_mismatch')
+        expect(await ask(weather.url, key, proof(weather.url))).toMatchObject({
+          replayed: true,
+          data: { of: 'weather' },
+        })
+        expect([ran, earned()]).toEqual([['weather'], PRICE])
+      },
+    )
+
+    it.each(crossed(['work', 'ask'], ...at))(
       'a payment in doubt at one (%s) is moved by nothing at the other',
       async skill => {
         const { stores: watched, renewed } = observed(stores())

@@ -1,12 +1,14 @@
 /** A deploy between two requests of one call: whatever it changes, the same bytes get the same answer, and nothing is charged twice. */
 import { describe, expect, it } from 'vitest'
 import { defineEndpoint, type EndpointDef } from '../../src/index.js'
+import { crossed } from '../support/combinations.js'
 import { EVERY_DOOR } from '../support/doors.js'
 import {
   AWAY,
   DOUBT,
   HOME,
   inDoubt,
+  KINDS,
   keyed,
   land,
   type OwnedSeller,
@@ -104,9 +106,15 @@ async function paid(old: OwnedSeller, skill: string, key: object, door = EVERY_D
 const WITHOUT_KEYS: Version = { options: { idempotency: undefined } }
 const KEYS = [undefined, SHORT_KEY, randomKey()]
 const SKILLS = ['work', 'window']
-const CALLS = KEYS.flatMap(key => SKILLS.map(skill => ({ skill, key: key === undefined ? {} : keyed(key) })))
+/** Of a place among the stores. */
+const callsAt = (kind: number) =>
+  KEYS.flatMap((key, at) =>
+    crossed(SKILLS, kind, at).map(skill => ({ skill, key: key === undefined ? {} : keyed(key) })),
+  )
 
-describe.each(['memory', 'Redis'])('on %s', kind => {
+describe.each(KINDS)('on %s', kind => {
+  const CALLS = callsAt(KINDS.indexOf(kind))
+
   it.each(Object.entries(DEPLOYS))('%s changes no answer that was paid for', async (_, versions) => {
     const { old, next } = await deployed(versions, kind)
     for (const { skill, key } of CALLS) {

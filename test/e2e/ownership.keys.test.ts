@@ -107,7 +107,7 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
     expect(await ask(landed)).toBe('ok')
     expect(node.payments()).toBe(0)
     const junk = forgedPayment(await sign(owner), await sign(stranger))
-    const many = Array.from({ length: 100 })
+    const many = Array.from({ length: 25 })
     // Under the key of somebody else's record, under one without a record, and with what landed.
     for (const _ of many) {
       expect(await ask(junk)).toBe('payment_required')
@@ -117,9 +117,9 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
     expect(node.payments()).toBe(0)
     const fresh = await sign(owner)
     for (const _ of many) expect(await ask(fresh)).toBe('ok')
-    expect(node.payments()).toBe(100)
+    expect(node.payments()).toBe(many.length)
     // All else that was asked is which round it is.
-    expect(node.asked.length - node.payments()).toBeLessThan(100)
+    expect(node.asked.length - node.payments()).toBeLessThan(many.length)
     expect([runs, earned()]).toEqual([1, PRICE])
   })
 

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
 import type { Sandbox } from '../../src/sandbox.js'
+import { crossed } from '../support/combinations.js'
 import { EVERY_DOOR } from '../support/doors.js'
 import { fakeFacilitator, json } from '../support/fake-facilitator.js'
 import { multisigPayer, type OtherSigner, programPayer, rekeyedPayer } from '../support/other-signers.js'
@@ -10,6 +11,7 @@ import {
   DOUBT,
   HOME,
   inDoubt,
+  KINDS,
   keyed,
   observed,
   ownershipWorld,
@@ -103,9 +105,11 @@ const CALLS = [
 ] as const
 const KEYS = { none: () => ({}), short: () => keyed(SHORT_KEY), random: () => keyed(randomKey()) }
 
-describe.each(['memory', 'Redis'])('on %s', kind => {
-  describe.each(Object.entries(SIGNERS))('signed by %s', (_, signer) => {
-    it.each(CALLS)('%s is not lost in doubt', async (_, skill, how) => {
+describe.each(KINDS)('on %s', kind => {
+  describe.each(Object.entries(SIGNERS))('signed by %s', (name, signer) => {
+    const at = [KINDS.indexOf(kind), Object.keys(SIGNERS).indexOf(name)]
+
+    it.each(crossed(CALLS, ...at))('%s is not lost in doubt', async (_, skill, how) => {
       const { payer, says, paid, renewed, expectEarned, seller } = await opened(signer, kind)
       const { payment, ask } = await paid(skill, KEYS[how]())
       says('/settle', PENDING)
@@ -142,35 +146,38 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
       return { ...world, ...(await world.paid('window', keyed(randomKey()))) }
     }
 
-    it.each(['seen', 'in doubt'])('a forged payment learns nothing of an answer that was %s', async state => {
-      const { seller, payer, says, paid, renewed, forged, expectEarned } = await opened(signer, kind)
-      const { payment, ask } = await paid('work', keyed(SHORT_KEY))
-      if (state === 'seen') expect((await ask(HOME)).code).toBe('ok')
-      else {
-        says('/settle', PENDING)
-        expect((await inDoubt(seller, () => ask(HOME))).code).toBe('settlement_unknown')
-        await renewed()
-        world.sandbox.faults.clear()
-      }
-      says('/verify', INVALID)
-      const payments = await forged('work')
-      expect(payments.length).toBeGreaterThan(1)
-      for (const payment of payments) {
-        const told = async (key: string) => {
-          const headers = { ...payment, ...HOME, ...keyed(key) }
-          const { code, status, challenge, problem } = await http(seller.url, { ...ASKS, headers })
-          return [code, status, challenge?.error, problem]
+    it.each(crossed(['seen', 'in doubt'], ...at))(
+      'a forged payment learns nothing of an answer that was %s',
+      async state => {
+        const { seller, payer, says, paid, renewed, forged, expectEarned } = await opened(signer, kind)
+        const { payment, ask } = await paid('work', keyed(SHORT_KEY))
+        if (state === 'seen') expect((await ask(HOME)).code).toBe('ok')
+        else {
+          says('/settle', PENDING)
+          expect((await inDoubt(seller, () => ask(HOME))).code).toBe('settlement_unknown')
+          await renewed()
+          world.sandbox.faults.clear()
         }
-        const ofUsedKey = await told(SHORT_KEY)
-        expect(ofUsedKey[0]).toBe('payment_required')
-        expect(await told('order-8')).toEqual(ofUsedKey)
-      }
-      if (state === 'in doubt') {
-        says('/settle', settledReply(payment, payer.address))
-        expect(await ask(HOME)).toMatchObject({ code: 'ok', replayed: true })
-      }
-      expectEarned('work')
-    })
+        says('/verify', INVALID)
+        const payments = await forged('work')
+        expect(payments.length).toBeGreaterThan(1)
+        for (const payment of payments) {
+          const told = async (key: string) => {
+            const headers = { ...payment, ...HOME, ...keyed(key) }
+            const { code, status, challenge, problem } = await http(seller.url, { ...ASKS, headers })
+            return [code, status, challenge?.error, problem]
+          }
+          const ofUsedKey = await told(SHORT_KEY)
+          expect(ofUsedKey[0]).toBe('payment_required')
+          expect(await told('order-8')).toEqual(ofUsedKey)
+        }
+        if (state === 'in doubt') {
+          says('/settle', settledReply(payment, payer.address))
+          expect(await ask(HOME)).toMatchObject({ code: 'ok', replayed: true })
+        }
+        expectEarned('work')
+      },
+    )
 
     it('a fresh payment with the same short key replays for a payer that is proven here', async () => {
       const { paid, expectEarned } = await opened(signer, kind)

@@ -4,10 +4,12 @@
  */
 import { describe, expect, it } from 'vitest'
 import { defineEndpoint } from '../../src/index.js'
+import { crossed } from '../support/combinations.js'
 import { EVERY_DOOR, type TestDoor, type Told } from '../support/doors.js'
 import {
   AWAY,
   HOME,
+  KINDS,
   keyed,
   type MakeStores,
   type OwnedSeller,
@@ -194,9 +196,10 @@ function expectTold(told: Told, gets: Gets, { told: first }: Bought): void {
 const DOORS = Object.entries(EVERY_DOOR)
 const CASES = Object.entries(KEPT)
 
-describe.each(['memory', 'Redis'])('on %s', kind => {
-  describe.each(DOORS)('through %s', (_, door) => {
-    it.each(CASES)('%s: its owner gets it, nobody else does, and it is paid for once', async (_, entry) => {
+describe.each(KINDS)('on %s', kind => {
+  describe.each(DOORS)('through %s', (name, door) => {
+    const cases = crossed(CASES, KINDS.indexOf(kind), Object.keys(EVERY_DOOR).indexOf(name))
+    it.each(cases)('%s: its owner gets it, nobody else does, and it is paid for once', async (_, entry) => {
       const [kept, sameBytes, freshWithKey] = entry
       runs = 0
       const before = world.received()

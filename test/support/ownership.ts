@@ -20,6 +20,9 @@ import { open, type PaymentHeader, type Seller, signedIn } from './seller.js'
 
 type Headers = Readonly<Record<string, string>>
 
+/** Where what is kept lies. */
+export const KINDS = ['memory', 'Redis']
+
 /** Makes stores for the test that is running. */
 export type MakeStores = () => Stores
 

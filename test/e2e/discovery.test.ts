@@ -142,6 +142,13 @@ describe('the manifest', () => {
     expect(await urls(seller.url, forwarded)).toEqual(['https://agent.example/api/summarize'])
   })
 
+  it('names a host with an underscore, as those of containers are', async () => {
+    const { text } = await raw(`${(await open([summarize])).url}/.well-known/svc.json`, {
+      host: 'my_agent:4021',
+    })
+    expect((JSON.parse(text) as Manifest).endpoints[0]!.url).toBe('http://my_agent:4021/summarize')
+  })
+
   it('never echoes a header that is no host or scheme', async () => {
     const hostile: Record<string, string>[] = [
       { 'x-forwarded-host': 'evil.example/path' },

@@ -174,8 +174,8 @@ export function malformed(why: string): Parsed<never> {
   return { kind: 'malformed', why }
 }
 
-/** A DNS name or an IP address, and an optional port. Other header content is never copied into a URL. */
-const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
+/** A name, of DNS or of a container, or an IP address, and an optional port. Other header content is never copied into a URL. */
+const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /** The URL by which this caller reaches this server: the origin, and the prefix at which another app mounts it. */
 export function rootOf(request: HostRequest): string {

@@ -1,5 +1,4 @@
 /** What is known of an address that wants to be paid. */
-
 import { isValidAddress } from '../../src/adapters/algorand/address.js'
 import { formatUsd } from '../../src/domain/money.js'
 import { CAIP2, type PublicNetwork, publicNetworkOf } from '../../src/domain/network.js'

@@ -92,6 +92,7 @@ it('a full disk is said so before anything is paid, and balances are listed by a
     stderr: expect.stringMatching(/ENOSPC.*balance_file_unusable/),
   })
   expect(sandbox.balance(address).usdc).toBe(before)
+  expect(await svc(['balance'], { SVC_SANDBOX: sandbox.url, HOME: '/dev/null' })).toMatchObject({ code: 0 })
   const balances = [{ key: 'svc_key', left: '1000000' }]
   writeFileSync(file, JSON.stringify({ 'testnet https://agent.example/balance': { balances } }))
   for (const spelling of ['https://agent.example/', 'HTTPS://Agent.example:443'])

@@ -1,9 +1,11 @@
 /** What callers get for their money: each endpoint bought over HTTP, its answer held against its own published schema. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readIndexed } from '../../agents/reference/chain/indexed-transaction.js'
 import type { PayeeReport } from '../../agents/reference/payee.js'
 import type { SettlementReport } from '../../agents/reference/settlement.js'
 import { type X402Report, x402Report } from '../../agents/reference/x402-check.js'
+import { ZERO_ADDRESS } from '../../src/adapters/algorand/address.js'
 import { encodeHeader } from '../../src/domain/x402.js'
 import { openReferenceMarket, type ReferenceMarket } from './reference-market.js'
 
@@ -159,6 +161,16 @@ describe('verify-settlement', () => {
     const report = await ask<SettlementReport>('verify-settlement', { txid: sponsor.txId })
     expect(report.settlement).toBe(false)
     expect(failing(report)).toContain('transfer')
+  })
+
+  it('takes the zero address, which some indexers name, for no clawback', () => {
+    const { address } = market.sandbox.accounts('a payer')
+    const read = (sender: string) =>
+      readIndexed({
+        ...{ id: 'T', 'tx-type': 'axfer', sender: address, fee: 0, 'confirmed-round': 1, 'round-time': 1 },
+        'asset-transfer-transaction': { 'asset-id': 1, amount: 1, receiver: address, sender },
+      }).transfer?.clawedBackFrom
+    expect([read(ZERO_ADDRESS), read(address)]).toEqual([undefined, address])
   })
 
   it('says where there is no such transaction', async () => {

@@ -1,4 +1,5 @@
 /** A landed transaction as an indexer shows it, read field by field. */
+import { ZERO_ADDRESS } from '../../../src/adapters/algorand/address.js'
 import { bigintIn, textIn, uint64In } from '../../../src/adapters/algorand/node-response-reader.js'
 import { isRecord } from '../../../src/domain/x402.js'
 
@@ -65,7 +66,7 @@ function transferIn(transfer: Record<string, unknown>): Transfer {
     amount: uint64In(transfer, 'amount'),
     receiver: textIn(transfer, 'receiver'),
     ...closeToIn(transfer, 'close-to'),
-    ...(typeof sender === 'string' && { clawedBackFrom: sender }),
+    ...(typeof sender === 'string' && sender !== ZERO_ADDRESS && { clawedBackFrom: sender }),
   }
 }
 

@@ -27,11 +27,8 @@ export class BodyBudget {
 export class BodyShare {
   #bytes = 0
   #onCut: (() => void) | undefined
-  readonly #budget: BodyBudget
 
-  constructor(budget: BodyBudget) {
-    this.#budget = budget
-  }
+  constructor(readonly budget: BodyBudget) {}
 
   /** Called when this body is dropped for another. */
   onCut(listener: () => void): void {
@@ -41,20 +38,20 @@ export class BodyShare {
   /** Returns whether there is room, if needed by dropping bodies that began to arrive before this one. */
   take(pieceBytes: number): boolean {
     const bytes = pieceBytes + PIECE_BYTES
-    const { arriving, bytesMax } = this.#budget
-    while (this.#budget.bytes + bytes > bytesMax) {
+    const { arriving, bytesMax } = this.budget
+    while (this.budget.bytes + bytes > bytesMax) {
       const [oldest] = arriving
       if (oldest === undefined || oldest === this) return false
       oldest.#cut()
     }
     if (this.#bytes === 0) arriving.add(this)
-    this.#budget.bytes += bytes
+    this.budget.bytes += bytes
     this.#bytes += bytes
     return true
   }
 
   arrived(): void {
-    this.#budget.arriving.delete(this)
+    this.budget.arriving.delete(this)
   }
 
   #cut(): void {
@@ -64,7 +61,7 @@ export class BodyShare {
 
   close(): void {
     this.arrived()
-    this.#budget.bytes -= this.#bytes
+    this.budget.bytes -= this.#bytes
     this.#bytes = 0
   }
 }

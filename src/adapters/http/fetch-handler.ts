@@ -4,12 +4,14 @@ import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-requ
 import { isBodiless, isStream, type Reply, replyToError } from './reply.js'
 import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
-import { pairsIn } from './write-reply.js'
+import { pairsIn, type turns } from './write-reply.js'
 
 export interface FetchHandlerOptions {
   readonly clientAddress: ClientAddress | undefined
   readonly logger: Logger
   readonly clock: Pick<Clock, 'after'>
+  /** By it the answers of one turn leave together. */
+  readonly turnEnd?: ReturnType<typeof turns>
 }
 
 export function fetchHandler(
@@ -23,10 +25,12 @@ export function fetchHandler(
   }
 }
 
-export function fetchResponder({ logger, clock }: Pick<FetchHandlerOptions, 'logger' | 'clock'>) {
+export function fetchResponder({ logger, clock, turnEnd }: Omit<FetchHandlerOptions, 'clientAddress'>) {
   return async (route: Route, request: FetchRequest): Promise<Response> => {
     const { method, caller } = request
     const reply = await replyOf(route, request, logger)
+    const end = turnEnd?.()
+    if (end !== undefined) await end
     try {
       return responseOf(reply, { method, caller, clock })
     } catch (cause) {

@@ -40,7 +40,6 @@ export interface ChargeBounds {
 type Kept = readonly [claims: Claim[], payments: Payment[], units: Units[]]
 
 export class ChargeRecords implements Records {
-  readonly #bounds: ChargeBounds
   readonly #claims = new Map<string, Claim>()
   readonly #payments = new Map<string, Payment>()
   readonly #units = new Map<string, Units>()
@@ -51,8 +50,7 @@ export class ChargeRecords implements Records {
   #paymentsAtWork = 0
   #settlingBytes = 0
 
-  constructor(bounds: ChargeBounds) {
-    this.#bounds = bounds
+  constructor(readonly bounds: ChargeBounds) {
     this.#answers = new KeptAnswers(bounds.max)
   }
 
@@ -93,7 +91,7 @@ export class ChargeRecords implements Records {
 
   /** Answers whose payments are not decided must stay: when they fill the memory, no new call may begin. */
   hasRoomFor({ claims, payments }: Decision<unknown>): boolean {
-    const { callsMax, settlingBytesMax } = this.#bounds
+    const { callsMax, settlingBytesMax } = this.bounds
     const isFull = this.#claimsAtWork >= callsMax || this.#settlingBytes >= settlingBytesMax
     if (isFull && claims.some(({ slot, name }) => !this.claim(slot, name))) return false
     return this.#paymentsAtWork < callsMax || payments.every(({ txId }) => this.payment(txId))

@@ -25,19 +25,16 @@ interface Kind {
 
 export class KeptAnswers {
   readonly #kinds = { covered: newKind(), payment: newKind(), key: newKind() }
-  readonly #max: number
 
   /** @param max The most answers of each kind. */
-  constructor(max: number) {
-    this.#max = max
-  }
+  constructor(readonly max: number) {}
 
   /** Keeps a completed claim's answer. Returns a claim that has to go, because there are too many names without an answer. */
   add(claim: Claim): Claim | undefined {
     const kind = this.#kindOf(claim)
     if (claim.kept?.answer) this.#addAnswer(kind, claim)
     else kind.names.set(claim, true)
-    return kind.names.size > this.#max * NAMES_FOR_ONE ? oldestOf(kind.names) : undefined
+    return kind.names.size > this.max * NAMES_FOR_ONE ? oldestOf(kind.names) : undefined
   }
 
   #addAnswer(kind: Kind, claim: Claim): void {
@@ -48,7 +45,7 @@ export class KeptAnswers {
     kind.answers++
     while (owned.bytes - bytesOf(oldestOf(owned.answers)) >= KEPT_BYTES_MAX)
       this.#drop(oldestOf(owned.answers))
-    if (kind.answers > this.#max) this.#drop(oldestOf(largest(kind.owners).answers))
+    if (kind.answers > this.max) this.#drop(oldestOf(largest(kind.owners).answers))
   }
 
   remove(claim: Claim): void {

@@ -89,7 +89,6 @@ export class UndiciReply implements StreamSource {
   /** Whole, or a stream whose first bytes are there. Rejects with what broke it. */
   readonly body: Promise<Buffer | StreamSource>
   head: ReplyHead | undefined
-  readonly #rules: ReplyRules
   /** The first result counts. */
   #give!: (body: Buffer | StreamSource) => void
   #refuse!: (cause: Error) => void
@@ -100,8 +99,7 @@ export class UndiciReply implements StreamSource {
   #ended: Error | 'whole' | undefined
   #wake = () => {}
 
-  constructor(rules: ReplyRules) {
-    this.#rules = rules
+  constructor(readonly rules: ReplyRules) {
     this.body = new Promise((resolve, reject) => {
       this.#give = resolve
       this.#refuse = reject
@@ -119,9 +117,9 @@ export class UndiciReply implements StreamSource {
     // Interim replies, such as 103, are of this connection alone.
     if (status < 200) return
     this.head = { status, headers }
-    this.#isStream = this.#rules.isStream?.(this.head) ?? false
+    this.#isStream = this.rules.isStream?.(this.head) ?? false
     // The body is still read, so that the connection can be used again.
-    if (this.#rules.isEnough?.(status)) this.#give(Buffer.alloc(0))
+    if (this.rules.isEnough?.(status)) this.#give(Buffer.alloc(0))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -133,12 +131,12 @@ export class UndiciReply implements StreamSource {
       if (this.#bytes > WAITING_BYTES_MAX) controller.pause()
       this.#give(this)
       this.#wake()
-    } else if (this.#bytes > (this.#rules.bytesMax ?? Number.POSITIVE_INFINITY)) this.cut(new ReplyTooLarge())
+    } else if (this.#bytes > (this.rules.bytesMax ?? Number.POSITIVE_INFINITY)) this.cut(new ReplyTooLarge())
   }
 
   onResponseEnd(): void {
     this.#ended ??= 'whole'
-    this.#rules.onEnd?.()
+    this.rules.onEnd?.()
     // A stream that ends before its first bytes is an empty body.
     this.#give(Buffer.concat(this.#chunks))
     this.#wake()
@@ -153,7 +151,7 @@ export class UndiciReply implements StreamSource {
     if (this.#ended !== undefined) return
     this.#ended = cause
     this.#chunks = []
-    this.#rules.onEnd?.()
+    this.rules.onEnd?.()
     this.#refuse(cause)
     this.#controller?.abort(cause)
     this.#wake()

@@ -53,6 +53,9 @@ export function verifySignature(publicKey: Uint8Array, bytes: Uint8Array, signat
   }
 }
 
+/** Pages answer nobody. */
+export const turns = () => (): undefined => undefined
+
 export const exchangeTo = fetchExchange(wakefulClock, { credentials: 'omit' })
 
 export const globalFetch: typeof fetch = (input, init) => globalThis.fetch(input, init)

@@ -9,6 +9,9 @@ export * from './node-modules.js'
 
 export const exchangeTo = fetchExchange(systemClock)
 
+/** On Workers no request may wait for what another one does. */
+export const turns = () => (): undefined => undefined
+
 /**
  * Refuses: these runtimes do not let a program see the address that `fetch` connects to, so a stranger's URL could reach
  * the private network. A program whose network has no private addresses gives a `fetchImpl`.

@@ -192,19 +192,16 @@ const FIRST_BYTES = 4_096
  * took 616 MB; it takes 9.
  */
 export class BoundedBuffer {
-  readonly #bytesMax: number
   #buffer = new Uint8Array()
   #length = 0
 
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
-  }
+  constructor(readonly bytesMax: number) {}
 
   /** Copies the chunk. `false` above the bound: nothing is kept any more. */
   add(chunk: Uint8Array): boolean {
     const at = this.#length
     this.#length += chunk.length
-    if (this.#length > this.#bytesMax) {
+    if (this.#length > this.bytesMax) {
       this.#buffer = new Uint8Array()
       return false
     }
@@ -215,12 +212,12 @@ export class BoundedBuffer {
 
   /** All bytes; `undefined` where they are more than the bound. */
   get bytes(): Uint8Array | undefined {
-    return this.#length <= this.#bytesMax ? Buffer.from(this.#buffer.subarray(0, this.#length)) : undefined
+    return this.#length <= this.bytesMax ? Buffer.from(this.#buffer.subarray(0, this.#length)) : undefined
   }
 
   #grow(used: number): void {
     const bytes = Math.max(2 * this.#buffer.length, this.#length, FIRST_BYTES)
-    const larger = new Uint8Array(Math.min(bytes, this.#bytesMax))
+    const larger = new Uint8Array(Math.min(bytes, this.bytesMax))
     larger.set(this.#buffer.subarray(0, used))
     this.#buffer = larger
   }

@@ -1,6 +1,7 @@
 /** One agent for every host: Node, Koa and Express, and runtimes and frameworks with `fetch`. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import { turns } from '#platform'
 import { fetchHandler, fetchResponder } from '../../adapters/http/fetch-handler.js'
 import { type KoaHost, koaHost } from '../../adapters/http/koa-app.js'
 import type { Koa } from '../../adapters/http/koa-request.js'
@@ -70,6 +71,7 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
   const host = koaHost(table, logger)
   const { app, middleware } = host
   const listener = app.callback()
+  const byFetch = { clientAddress, logger, clock: around.clock, turnEnd: turns() }
   const isKnown = (path: string) => table.find('GET', path) !== undefined
   let report: Promise<ShutdownReport> | undefined
   return {
@@ -78,8 +80,8 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
     isKnown,
     empty: () => drain.empty().then(sent),
     host,
-    answerFetch: fetchResponder({ logger, clock: around.clock }),
-    fetch: fetchHandler(table, { clientAddress, logger, clock: around.clock }),
+    answerFetch: fetchResponder(byFetch),
+    fetch: fetchHandler(table, byFetch),
     node(req, res, next) {
       if (next !== undefined && !isKnown(pathOf(req.url!))) next()
       // Koa's types know HTTP/1 only. Koa itself handles HTTP/2 too.

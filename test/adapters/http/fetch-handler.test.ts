@@ -64,6 +64,18 @@ const post = (
 const codeOf = async (response: Response) =>
   ((await response.json()) as { error: { code: string } }).error.code
 
+it('the answers of one turn leave together at its end, but for the first', async () => {
+  const { fetch: answer } = handlerOf()
+  const order: string[] = []
+  const asked = ['first', 'second', 'third'].map(async name => {
+    await answer(new Request(`${ORIGIN}/health`))
+    order.push(name)
+  })
+  setImmediate(() => order.push('the turn has ended'))
+  await Promise.all(asked)
+  expect(order).toEqual(['first', 'the turn has ended', 'second', 'third'])
+})
+
 describe('a request', () => {
   it('whose body was read before is refused, and says whose mistake it is', async () => {
     const request = post('{}')

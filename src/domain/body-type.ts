@@ -13,6 +13,18 @@ export function mediaTypeIn(contentType: string | null | undefined): string {
   return (contentType ?? '').split(';', 1)[0]!.trim().toLowerCase()
 }
 
+const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)/i
+
+/** `undefined` where the charset is unknown here, or the bytes are no text of it: a guess would alter them. */
+export function textIn(bytes: Uint8Array, contentType: string | null | undefined): string | undefined {
+  const [, charset = 'utf-8'] = CHARSET.exec(contentType ?? '') ?? []
+  try {
+    return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 export function isJson(mediaType: string): boolean {
   return mediaType === 'application/json' || mediaType.endsWith('+json')
 }

@@ -1,5 +1,5 @@
 /** What a handler and a price function receive, and what they do. */
-import { type BodyType, isJson, mediaTypeIn } from './body-type.js'
+import { type BodyType, isJson, mediaTypeIn, textIn } from './body-type.js'
 import { bufferOf } from './bytes.js'
 import type { BodyOf } from './endpoint-schemas.js'
 import { deeperThan, JSON_DEPTH_MAX, mayHoldUnusualNumbers, plainNumbers } from './json.js'
@@ -145,15 +145,16 @@ export type AnswerContent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'bytes'; readonly base64: string; readonly mediaType: string }
 
-/** What claims to be JSON but is not, or has a number that would be written as another, is text. Without a body it is empty. */
+/** What claims to be JSON but is not, or has a number that would be written as another, is text; what is no text of its charset is bytes. */
 export function contentOf({ headers, body }: Answer): AnswerContent {
   const mediaType = mediaTypeIn(headers['content-type'])
   const claimsJson = isJson(mediaType)
-  if (!claimsJson && !mediaType.startsWith('text/') && body.length > 0) {
-    const base64 = bytesOf(body).toString('base64')
+  const isText = claimsJson || mediaType.startsWith('text/') || body.length === 0
+  const text = typeof body === 'string' ? body : textIn(body, headers['content-type'])
+  if (!isText || text === undefined) {
+    const base64 = (typeof body === 'string' ? Buffer.from(body, 'utf8') : bufferOf(body)).toString('base64')
     return { kind: 'bytes', base64, mediaType: mediaType || 'application/octet-stream' }
   }
-  const text = typeof body === 'string' ? body : bytesOf(body).toString('utf8')
   if (!claimsJson || deeperThan(text, JSON_DEPTH_MAX)) return { kind: 'text', text }
   try {
     const value: unknown = JSON.parse(text)
@@ -161,9 +162,4 @@ export function contentOf({ headers, body }: Answer): AnswerContent {
   } catch {
     return { kind: 'text', text }
   }
-}
-
-function bytesOf(body: string | Uint8Array): Buffer {
-  if (typeof body === 'string') return Buffer.from(body, 'utf8')
-  return bufferOf(body)
 }

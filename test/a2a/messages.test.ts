@@ -145,6 +145,26 @@ describe('an answer', () => {
     expect(parts10(bytes)).toEqual([{ raw: 'AP8=', mediaType: 'application/octet-stream' }])
   })
 
+  it('is text of its own charset; what is no text of it stays bytes, as it was sold', () => {
+    const latin = Uint8Array.of(0x63, 0x61, 0x66, 0xe9)
+    const text = { kind: 'text', text: 'café' }
+    const of = (bytes: Uint8Array, type: string) => contentOf(outcome(bytes, type).answer!)
+    for (const charset of ['iso-8859-1', '"Windows-1252"'])
+      expect(of(latin, `text/csv; header=present; charset=${charset}`)).toEqual(text)
+    expect(of(new TextEncoder().encode('café'), 'text/csv')).toEqual(text)
+    expect(of(Buffer.from('"caf\xe9"', 'latin1'), 'application/json; charset=latin1')).toMatchObject({
+      kind: 'json',
+      value: 'café',
+    })
+    for (const [type, mediaType] of [
+      ['text/csv', 'text/csv'],
+      ['text/csv; charset=utf-8', 'text/csv'],
+      ['Text/CSV; charset=of-mine', 'text/csv'],
+      ['application/json', 'application/json'],
+    ] as const)
+      expect(of(latin, type)).toEqual({ kind: 'bytes', base64: 'Y2Fm6Q==', mediaType })
+  })
+
   it('that calls itself JSON and is none, or could not be written again, is its text', () => {
     const read = (body: string) => contentOf(outcome(body, 'application/problem+json').answer!).kind
     expect(read('{"a":1}')).toBe('json')

@@ -2,7 +2,7 @@
 import { request as plainRequest } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defineAgent, defineEndpoint } from '../../src/index.js'
-import { DOORS } from '../support/doors.js'
+import { DOORS, messageIn, post, rpc } from '../support/doors.js'
 import { gate } from '../support/gate.js'
 import { http, OK, type RawUpstream, rawUpstream } from '../support/raw-upstream.js'
 import {
@@ -13,6 +13,7 @@ import {
   presenting,
   receiptIn,
   type Seller,
+  signedIn,
   signFor,
   signQuote,
 } from '../support/seller.js'
@@ -281,6 +282,15 @@ describe('an answer', () => {
     ])
       expect(answer.headers.get(name)).toBeNull()
     expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('in another charset than UTF-8 is its text for agents, too', async () => {
+    const answer = http('200 OK', ['Content-Type: text/csv; charset=ISO-8859-1'], 'caf?')
+    upstream.answer = socket => socket.write(Buffer.from(answer.replace('caf?', 'caf\u00e9'), 'latin1'))
+    const payment = signedIn(await signFor(seller, `${seller.url}/search`, { method: 'GET' }))
+    const params = { name: 'search', arguments: {}, _meta: { 'x402/payment': payment } }
+    const { result } = await messageIn(await post(`${seller.url}/mcp`, rpc('tools/call', params)))
+    expect(result!.content).toEqual([{ type: 'text', text: 'caf\u00e9' }])
   })
 
   it('of 204 is sold', async () => {

@@ -4,7 +4,7 @@
  * bytes.
  */
 import { globalFetch } from '#platform'
-import { isJson, mediaTypeIn } from '../../domain/body-type.js'
+import { isJson, mediaTypeIn, textIn } from '../../domain/body-type.js'
 import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { cutText } from '../../domain/strangers-text.js'
@@ -161,16 +161,6 @@ function textOf(reply: HttpReply): string {
   return decoded(reply) ?? utf8.decode(reply.bytes)
 }
 
-/** `undefined` where the charset is unknown here, or the bytes are no text of it: a guess would alter them. */
-function decoded({ headers, bytes }: HttpReply): string | undefined {
-  const [, charset = 'utf-8'] = CHARSET.exec(headers.get('content-type') ?? '') ?? []
-  try {
-    return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
-const CHARSET = /;\s*charset\s*=\s*"?([^\s;"]+)/i
+const decoded = ({ headers, bytes }: HttpReply) => textIn(bytes, headers.get('content-type'))
 
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })

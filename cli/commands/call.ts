@@ -173,6 +173,6 @@ export function withNetworkHint(error: unknown): unknown {
     return error
   const accepts = Array.isArray(error.detail.accepts) ? error.detail.accepts : []
   const isQuoted = quotedNetworks(accepts, ownNetworkIfAny()).includes('testnet')
-  if (!isQuoted || error.message.includes(' on testnet')) return error
+  if (!isQuoted || !error.message.includes('(it is for ')) return error
   return new SvcError(`${error.message}; try --network testnet`, error.code, error.status, error.detail)
 }

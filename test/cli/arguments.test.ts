@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { defineEndpoint } from '../../src/index.js'
+import { withNetworkHint } from '../../cli/commands/call.js'
+import { CAIP2, defineEndpoint, SvcError } from '../../src/index.js'
 import { openSeller, type Seller } from '../support/seller.js'
 import { ended, start, svc } from './run.js'
 
@@ -61,6 +62,12 @@ describe('svc call', () => {
     const { code, stderr } = await call([`${seller.url}/echo`, '--body', '{}', '--network', 'mainnet'])
     expect(code).toBe(3)
     expect(stderr).toContain('(it is for testnet); nothing was paid; try --network testnet')
+  })
+
+  it('names no other network where the quote is for the caller’s, and cannot be paid for another reason', () => {
+    const detail = { accepts: [{ scheme: 'exact', network: CAIP2.testnet, amount: '1', asset: '10458941' }] }
+    const error = new SvcError('The quote does not say what the call costs', 'unreadable_quote', 402, detail)
+    expect(withNetworkHint(error)).toBe(error)
   })
 
   it('warns of an idempotency key that the seller does not offer to keep', async () => {

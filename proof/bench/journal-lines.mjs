@@ -1,7 +1,7 @@
 /** A journal of so many paid calls, as a server writes it: a call every ten milliseconds, of one payer. */
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { headerLine, numberedLine, runText } from '../../dist/src/audit/journal/journal-lines.js'
+import { headerLine, numberedLine, runText } from '../../dist/src/audit/journal/line-format.js'
 import { allPathsOf } from '../../dist/src/audit/proofs/check-properties.js'
 import { chargeTable } from '../../dist/src/domain/machines/charge.machine.js'
 

@@ -3,7 +3,7 @@ import { MEDIA_TYPE } from './body-type.js'
 import type { EndpointDef } from './endpoint.js'
 import type { JSONSchema } from './endpoint-schemas.js'
 import { examplesOf } from './example-input.js'
-import { embeddedAt, requiredOnly, requiredTypes, type Schema, withoutWords } from './json-schema.js'
+import { embeddedAt, requiredOnly, requiredTypes, type Schema, withoutWords } from './rewrite-json-schema.js'
 import { isRecord } from './x402.js'
 
 export interface BazaarDeclaration {

@@ -1,6 +1,6 @@
 /** Found without a validator: a few guesses, best first. Code that shows one to a stranger validates it first. */
 import type { JSONSchema } from './endpoint-schemas.js'
-import type { Schema } from './json-schema.js'
+import type { Schema } from './rewrite-json-schema.js'
 import { isRecord, listIn } from './x402.js'
 
 /** How a guess chooses among the ways to satisfy a schema. */

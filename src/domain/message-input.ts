@@ -2,8 +2,8 @@
 import type { BodyType } from './body-type.js'
 import type { EndpointDef } from './endpoint.js'
 import type { JSONSchema } from './endpoint-schemas.js'
-import { embeddedAt } from './json-schema.js'
 import { paramsIn, pathWith, type Target } from './path-pattern.js'
+import { embeddedAt } from './rewrite-json-schema.js'
 import { isRecord } from './x402.js'
 
 type Called = Pick<EndpointDef, 'path' | 'bodyType' | 'input'>

@@ -1,7 +1,7 @@
 /** The parts that all paid operations of an OpenAPI document share: the x402 headers, and the refusals. */
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_LENGTH_MAX } from './idempotency-key.js'
-import type { Schema } from './json-schema.js'
 import { OUTCOMES } from './machines/charge.machine.js'
+import type { Schema } from './rewrite-json-schema.js'
 import type { Subscription } from './subscription-terms.js'
 import {
   BALANCE_KEY_HEADER,

@@ -3,7 +3,6 @@ import type { AgentDef } from './agent.js'
 import { takesBalance } from './balance-terms.js'
 import { MEDIA_TYPE } from './body-type.js'
 import type { EndpointDef } from './endpoint.js'
-import { embeddedAt, type Schema } from './json-schema.js'
 import { priceShown } from './manifest.js'
 import { networkFacts } from './network-definition.js'
 import {
@@ -15,6 +14,7 @@ import {
   SCHEMAS,
 } from './openapi-components.js'
 import { type Method, methodsOf, paramsIn, pathOfEndpoint } from './path-pattern.js'
+import { embeddedAt, type Schema } from './rewrite-json-schema.js'
 import { isRecord, listIn } from './x402.js'
 
 /** The document of an agent whose endpoints are reached under `baseUrl`. Its prices are for readers: a call's own 402 decides. */

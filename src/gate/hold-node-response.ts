@@ -16,7 +16,7 @@ import {
   sendPieces,
   setHeaders,
   takeHeaders,
-} from '../adapters/http/write-reply.js'
+} from '../adapters/http/write-node-response.js'
 
 export interface HeldAnswer {
   readonly status: number

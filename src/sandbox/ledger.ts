@@ -4,8 +4,13 @@ import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Account, type Accounts, Draft } from './account-balances.js'
-import { type Evaluation, evaluateGroup, type MemberResult, type Simulated } from './apply-group.js'
-import type { Refusal } from './check-group-form.js'
+import {
+  type Evaluation,
+  evaluateGroup,
+  type MemberResult,
+  type Simulated,
+} from './apply-group-to-accounts.js'
+import type { Refusal } from './check-sizes-validity-signatures.js'
 import type { Rounds } from './rounds.js'
 import { type Dropped, landedIds, waitingGroups } from './waiting-groups.js'
 

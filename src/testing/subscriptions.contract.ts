@@ -1,8 +1,8 @@
 /** The promises of `src/ports/subscriptions.ts`, for any implementation of it. */
 import { randomUUID } from 'node:crypto'
 import type { SubscriptionRecord, SubscriptionStore } from '../ports/subscriptions.js'
-import { countedWindows } from './counted-windows.contract.js'
 import type { Contract, MakeSubscriptions } from './runner.js'
+import { countedWindows } from './subscriptions-with-a-count.contract.js'
 
 /** Stores a window as the server does. */
 async function stored(store: SubscriptionStore, id: string, record: SubscriptionRecord): Promise<void> {

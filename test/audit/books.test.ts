@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
-import { numberedLine } from '../../src/audit/journal/journal-lines.js'
+import { numberedLine } from '../../src/audit/journal/line-format.js'
 import type { Finding } from '../../src/audit/reconciliation/audit-findings.js'
 import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transfers.js'
 import {

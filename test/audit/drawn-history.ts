@@ -12,7 +12,7 @@ import {
   numberedLine,
   runText,
   streamText,
-} from '../../src/audit/journal/journal-lines.js'
+} from '../../src/audit/journal/line-format.js'
 import type {
   IncomingTransfers,
   Period,

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import { Dice } from '../../proof/simulation/kernel/dice.js'
-import { type JournalRun, runText } from '../../src/audit/journal/journal-lines.js'
+import { type JournalRun, runText } from '../../src/audit/journal/line-format.js'
 import { FINDINGS, type Finding } from '../../src/audit/reconciliation/audit-findings.js'
 import type { Transfer } from '../../src/audit/reconciliation/incoming-transfers.js'
 import { callOn, replayedPath, settledPath } from './calls.js'

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { EndedStream, JournalRun } from '../../src/audit/journal/journal-lines.js'
+import type { EndedStream, JournalRun } from '../../src/audit/journal/line-format.js'
 import type { Transfer } from '../../src/audit/reconciliation/incoming-transfers.js'
 import { type OwedReason, owedRefunds } from '../../src/audit/reconciliation/owed-refunds.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'

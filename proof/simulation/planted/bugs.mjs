@@ -918,7 +918,7 @@ export const ON_FORGETTING = [
 ]
 
 const SETTLER = 'src/facilitator/settle-payment.ts'
-const JOURNAL_FILE = 'src/audit/journal/journal-files.ts'
+const JOURNAL_FILE = 'src/audit/journal/append-to-files.ts'
 
 /** Of a facilitator in the seller's process, of journals and of the bridge. @type {readonly Bug[]} */
 export const ON_PARTS = [

@@ -4,7 +4,7 @@ import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-requ
 import { isBodiless, isStream, type Reply, replyToError } from './reply.js'
 import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
-import { pairsIn, type turns } from './write-reply.js'
+import { pairsIn, type turns } from './write-node-response.js'
 
 export interface FetchHandlerOptions {
   readonly clientAddress: ClientAddress | undefined

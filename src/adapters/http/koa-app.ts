@@ -8,7 +8,7 @@ import { type Koa, KoaRequest, type NodeRequest } from './koa-request.js'
 import { errorBody, type Reply } from './reply.js'
 import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
-import { closeWithSocket, type ReplyTarget, responder, sendReply, turns } from './write-reply.js'
+import { closeWithSocket, type ReplyTarget, responder, sendReply, turns } from './write-node-response.js'
 
 /** Node's codes for a connection that its caller ended. */
 const HANG_UPS = new Set<unknown>(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])

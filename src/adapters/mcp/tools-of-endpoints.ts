@@ -2,10 +2,10 @@
 import type { Tool } from '@modelcontextprotocol/server'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
-import { embeddedAt, type Schema } from '../../domain/json-schema.js'
 import { type ManifestEndpoint, priceShown } from '../../domain/manifest.js'
 import { schemaOfMessage } from '../../domain/message-input.js'
 import { windowShown } from '../../domain/period.js'
+import { embeddedAt, type Schema } from '../../domain/rewrite-json-schema.js'
 import { isRecord } from '../../domain/x402.js'
 import { FREE_TOOLS } from './free-tools.js'
 

@@ -30,7 +30,7 @@ import { join } from 'node:path'
 import { SvcError } from '../../domain/errors.js'
 import { type Clock, every, systemClock } from '../../ports/clock.js'
 import { systemRandom } from '../../ports/random.js'
-import { OWNER_ONLY } from './journal-files.js'
+import { OWNER_ONLY } from './append-to-files.js'
 
 type Holder = NonNullable<ReturnType<typeof holderIn>>
 

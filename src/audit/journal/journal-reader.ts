@@ -1,14 +1,14 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { normalize } from 'node:path'
-import { journalOf, olderFiles } from './journal-files.js'
+import { journalOf, olderFiles } from './append-to-files.js'
+import { isLocked } from './journal-lock.js'
 import {
   type CountLine,
   type EndedStream,
   type HeaderLine,
   type JournalRun,
   readLine,
-} from './journal-lines.js'
-import { isLocked } from './journal-lock.js'
+} from './line-format.js'
 import { type LineFlaw, lineOrder } from './line-order-check.js'
 
 export interface JournalPiece {

@@ -15,7 +15,8 @@ import {
   openJournalFile,
   rotate,
   sumOf,
-} from './journal-files.js'
+} from './append-to-files.js'
+import { lockJournal } from './journal-lock.js'
 import {
   callCounts,
   headerLine,
@@ -24,8 +25,7 @@ import {
   numberedLine,
   runText,
   streamText,
-} from './journal-lines.js'
-import { lockJournal } from './journal-lock.js'
+} from './line-format.js'
 
 export interface JournalOptions {
   readonly path: string

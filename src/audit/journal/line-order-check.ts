@@ -1,6 +1,6 @@
 /** Checks the numbers and checksums of a journal's lines, in the order in which they were written. */
 import type { EndedCall } from '../../ports/call-observer.js'
-import type { JournalLine } from './journal-lines.js'
+import type { JournalLine } from './line-format.js'
 
 export interface LineFlaw {
   readonly flaw: 'edited_line' | 'missing_lines' | 'doubled_line' | 'moved_line'

@@ -1,8 +1,8 @@
 /** Runs as the page has them: of calls that end now, and of those that a journal has from before the process began. */
 import type { Table } from '../../domain/state-machine/transition-table.js'
 import type { EndedCall } from '../../ports/call-observer.js'
-import { toMicroseconds } from '../journal/journal-lines.js'
 import type { JournalPiece } from '../journal/journal-reader.js'
+import { toMicroseconds } from '../journal/line-format.js'
 import { keptOf, type RunView } from './page-events.js'
 
 export function stepsOf({ rows }: Pick<Table, 'rows'>): readonly string[] {

@@ -7,7 +7,7 @@ import { reportsCharge } from '../../domain/income-bookings.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { JournalRun } from '../journal/journal-lines.js'
+import type { JournalRun } from '../journal/line-format.js'
 import type { Finding } from './audit-findings.js'
 import type { Transfer } from './incoming-transfers.js'
 import {

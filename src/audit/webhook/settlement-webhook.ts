@@ -13,7 +13,7 @@ import { formatUsd } from '../../domain/money.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import { systemClock, wakefulClock, withTimeout } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
-import type { JournalHeader } from '../journal/journal-lines.js'
+import type { JournalHeader } from '../journal/line-format.js'
 
 /** The body of a settlement webhook. Later versions may add fields, and types. */
 export interface SettlementMessage {

@@ -1,6 +1,7 @@
 /** What a node tells of itself and of its network. */
+
+import { json, type Reply, type SandboxRequest } from '../http-server.js'
 import type { Ledger } from '../ledger.js'
-import { json, type Reply, type SandboxRequest } from '../web-server.js'
 import { uintIn } from './replies.js'
 
 /** Consensus version 42. */

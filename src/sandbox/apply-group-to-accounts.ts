@@ -11,7 +11,12 @@ import { encodeBase32, ZERO_ADDRESS } from '../adapters/algorand/address.js'
 import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { Draft } from './account-balances.js'
-import { algoText, formRefusal, type Refusal, type SignatureRules } from './check-group-form.js'
+import {
+  algoText,
+  formRefusal,
+  type Refusal,
+  type SignatureRules,
+} from './check-sizes-validity-signatures.js'
 import type { LandedIds } from './waiting-groups.js'
 
 export const MIN_FEE_MICRO_ALGOS = 1_000n

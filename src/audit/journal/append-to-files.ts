@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { open, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
-import { numberAfter } from './journal-lines.js'
+import { numberAfter } from './line-format.js'
 
 export type JournalFile = Awaited<ReturnType<typeof openJournalFile>>
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { headerLine, numberedLine, runText } from '../../dist/src/audit/journal/line-format.js'
-import { allPathsOf } from '../../dist/src/audit/proofs/check-properties.js'
+import { allPathsOf } from '../../dist/src/audit/proofs/check-machine-properties.js'
 import { chargeTable } from '../../dist/src/domain/machines/charge.machine.js'
 
 const EVERY_MS = 10

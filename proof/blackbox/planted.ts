@@ -48,7 +48,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     found: ['lost-units'],
   },
   'two calls at once may reserve the same units': {
-    file: 'src/adapters/redis/lua/units.js',
+    file: 'src/adapters/redis/lua/balance-units.js',
     from: 'math.max(0, units.unused - units.reserved)',
     to: 'math.max(0, units.unused)',
     found: ['free-units'],

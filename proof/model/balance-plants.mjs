@@ -1,7 +1,7 @@
 /** Faults of a balance to find, each put into a copy of the decision on its way into the bundle. */
 import { plant } from './plants.mjs'
 
-const UNITS = 'src/domain/charge-store/units.ts'
+const UNITS = 'src/domain/charge-store/balance-units.ts'
 const CLOSING = 'src/domain/charge-store/transition.ts'
 const DECISION = 'src/domain/charge-store/transition.ts'
 const RECORDS = 'src/domain/charge-store/records.ts'

@@ -1,8 +1,8 @@
 /** The parts that the scripts are made of, by the names that survivors are told by. */
 import { GIVE_BACK, TAKE } from '../../src/adapters/redis/counters.js'
+import { DROP, SELL, UNITS } from '../../src/adapters/redis/lua/balance-units.js'
 import { CLOSE, OPEN, RECORD, RENEW, RESOLVE } from '../../src/adapters/redis/lua/charge-moves.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
-import { DROP, SELL, UNITS } from '../../src/adapters/redis/lua/units.js'
 import {
   ATTACH,
   BALANCES,

@@ -4,7 +4,7 @@
 export { type Books, DAY_COLUMNS, dayRow, openBooks, PAYMENT_COLUMNS, paymentRow } from './audit-journals.js'
 // The five machines that run: drawn, with their paths and what is proved of them
 export { type Drawn, MACHINES, mermaid, stately } from './proofs/all-machines.js'
-export { allPathsOf, holds, type MachinePath, type Proof } from './proofs/check-properties.js'
+export { allPathsOf, holds, type MachinePath, type Proof } from './proofs/check-machine-properties.js'
 export { type Difference, FINDINGS } from './reconciliation/audit-findings.js'
 export { sumsOfBalances } from './reconciliation/balance-accounts.js'
 export { OWED_REASONS, type OwedRefund, type OwedReport } from './reconciliation/owed-refunds.js'

@@ -18,7 +18,7 @@ const WEBHOOK_GRACE_MS = 5_000
 
 /** Where all copies of OpenTelemetry's API 1.x meet. An SDK registers a `trace` in it. */
 const TRACING = Symbol.for('opentelemetry.js.api.1')
-const spans = loadOnce(async () => (await import('./call-spans.js')).callSpans())
+const spans = loadOnce(async () => (await import('./opentelemetry-spans.js')).callSpans())
 
 export function auditOf(settings: Settings): Audit {
   const { agent, network, audit, journal: kept, algodUrl, logger } = settings

@@ -4,7 +4,7 @@
  * strangers.
  */
 import { JSON_DEPTH_MAX, nestsDeeperThan } from '../domain/json.js'
-import { fitsUrl, isText, primitiveText } from '../domain/strangers-text.js'
+import { fitsUrl, isText, primitiveText } from '../domain/untrusted-text.js'
 import { isRecord, memberAt } from '../domain/x402.js'
 
 /** A paid resource, as a facilitator lists it. All text is from strangers. */

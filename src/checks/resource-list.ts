@@ -2,7 +2,7 @@
 import { parseBaseUnits } from '../domain/money.js'
 import { type NetworkFacts, networkOf } from '../domain/network.js'
 import { METHODS, type Method } from '../domain/path-pattern.js'
-import { isAddress } from '../domain/strangers-text.js'
+import { isAddress } from '../domain/untrusted-text.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
 import { type Finding, failed, ok, quoted } from './finding.js'
 import { jsonAt } from './request.js'

@@ -5,7 +5,7 @@ import { type NodeClient, type NodeOptions, nodeClient } from '../adapters/algor
 import { x402Facilitator } from '../adapters/facilitator/x402-facilitator.js'
 import { formatUsd } from '../domain/money.js'
 import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../domain/network.js'
-import { isAddress } from '../domain/strangers-text.js'
+import { isAddress } from '../domain/untrusted-text.js'
 import { isRecord } from '../domain/x402.js'
 import { algos } from '../wallet/holdings.js'
 import { type Finding, failed, messageOf, ok, quoted, skipped } from './finding.js'

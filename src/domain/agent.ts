@@ -15,7 +15,7 @@ import {
   quoteExtra,
   SERVICE,
 } from './quote-fields.js'
-import { isAddress, isText } from './strangers-text.js'
+import { isAddress, isText } from './untrusted-text.js'
 
 /** The options of {@link defineAgent}. */
 export interface AgentOptions {

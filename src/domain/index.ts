@@ -35,5 +35,5 @@ export { METHODS } from './path-pattern.js'
 export { windowShown } from './period.js'
 // Offers of strangers
 export { priceOf, quotedNetworks } from './quote-for-display.js'
-export { primitiveText, shellWord } from './strangers-text.js'
+export { primitiveText, shellWord } from './untrusted-text.js'
 export { isRecord } from './x402.js'

@@ -11,7 +11,7 @@ import {
   TESTNET,
 } from './network.js'
 import { between, matching, type Option, optional, present, readDefinition, secret } from './option-checks.js'
-import { isWebUrl } from './strangers-text.js'
+import { isWebUrl } from './untrusted-text.js'
 import { isRecord } from './x402.js'
 
 type Refuse = (why: string) => never

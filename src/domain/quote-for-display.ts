@@ -3,7 +3,7 @@ import { shown } from './errors.js'
 import { parseBaseUnits, usdNumber, usdToBaseUnits } from './money.js'
 import { type Network, type NetworkFacts, networkOf, USDC_ASSET_ID, USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
-import { primitiveText } from './strangers-text.js'
+import { primitiveText } from './untrusted-text.js'
 import { isRecord, X402_VERSION } from './x402.js'
 
 const USDC_IDS: ReadonlySet<string> = new Set(Object.values(USDC_ASSET_ID).map(String))

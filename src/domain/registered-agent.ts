@@ -1,5 +1,5 @@
 /** The on-chain registry: the domains that agents claim, their addresses, and the payments that were counted for them. */
-import { isAddress } from './strangers-text.js'
+import { isAddress } from './untrusted-text.js'
 
 /** An agent in the registry. Anyone may register anything: see {@link verifyAgent}. */
 export interface RegisteredAgent {

@@ -1,6 +1,6 @@
 /** A server behind this one: its URL, and what passes to it and back, as RFC 9110 has it for gateways. */
 import { shown } from './errors.js'
-import { isAddress } from './strangers-text.js'
+import { isAddress } from './untrusted-text.js'
 
 /** The options of an endpoint that another server works for. */
 export interface UpstreamOptions {

@@ -1,6 +1,6 @@
 /** Where LocalNet is, and who pays there. AlgoKit's addresses and tokens, unless flags or the environment say others. */
 import { SvcError } from '../domain/errors.js'
-import { isWebUrl } from '../domain/strangers-text.js'
+import { isWebUrl } from '../domain/untrusted-text.js'
 
 export interface LocalnetFlags {
   readonly algod?: string

@@ -10,7 +10,7 @@ import {
 import { encodeBase32, ZERO_ADDRESS } from '../adapters/algorand/address.js'
 import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import type { NetworkFacts } from '../domain/network.js'
-import type { Draft } from './account-balances.js'
+import type { Draft } from './accounts-and-transfers.js'
 import {
   algoText,
   formRefusal,

@@ -3,7 +3,7 @@ import type { SignedTransaction } from 'algosdk'
 import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
-import { type Account, type Accounts, Draft } from './account-balances.js'
+import { type Account, type Accounts, Draft } from './accounts-and-transfers.js'
 import {
   type Evaluation,
   evaluateGroup,

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ajvValidator } from '../../src/adapters/validation/ajv.js'
-import { beginCheck } from '../../src/adapters/validation/check-steps.js'
+import { beginCheck } from '../../src/adapters/validation/count-check-steps.js'
 import { isPlainSequence, linearPattern } from '../../src/adapters/validation/linear-pattern.js'
 import { canonicalJson } from '../../src/domain/json.js'
 import { defineEndpoint, type JSONSchema } from '../../src/index.js'

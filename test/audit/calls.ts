@@ -1,7 +1,7 @@
 /** Calls that ended, made up by walking the charge machine: every kind of end, in any number. */
 
 import type { JournalHeader } from '../../src/audit/journal/line-format.js'
-import { allPathsOf } from '../../src/audit/proofs/check-properties.js'
+import { allPathsOf } from '../../src/audit/proofs/check-machine-properties.js'
 import { reportsCharge } from '../../src/domain/income-bookings.js'
 import { type ChargeFinal, chargeTable, OUTCOMES } from '../../src/domain/machines/charge.machine.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'

@@ -1,7 +1,7 @@
 /** What the client remembers of its payments, and how that reads in a spreadsheet. */
 import { describe, expect, it } from 'vitest'
 import { receiptBook } from '../../src/app/client/receipt-book.js'
-import { csvRow } from '../../src/domain/strangers-text.js'
+import { csvRow } from '../../src/domain/untrusted-text.js'
 import type { PaymentRequirements } from '../../src/domain/x402.js'
 import { failure, honest, marketForFile, PRICE_USD, type Script, txIdIn } from './market.js'
 

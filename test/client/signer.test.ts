@@ -7,7 +7,7 @@ import {
   encodeSponsorship,
   signedText,
   withSignature,
-} from '../../src/adapters/algorand/encode-payment-group.js'
+} from '../../src/adapters/algorand/build-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import * as browser from '../../src/adapters/platform/browser.js'
 import { sha512_256, verifySignature } from '../../src/adapters/platform/node.js'

@@ -1,8 +1,8 @@
 /** Random histories of several calls on a real Redis, against the decision and against the drawings. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DROP, SELL, UNITS } from '../../src/adapters/redis/lua/balance-units.js'
 import { CLOSE, OPEN, RECORD, RENEW, RESOLVE } from '../../src/adapters/redis/lua/charge-moves.js'
 import { PRELUDE } from '../../src/adapters/redis/lua/prelude.js'
-import { DROP, SELL, UNITS } from '../../src/adapters/redis/lua/units.js'
 import { claimTable } from '../../src/domain/machines/claim.machine.js'
 import { paymentTable } from '../../src/domain/machines/payment.machine.js'
 import { subscriptionTable } from '../../src/domain/machines/subscription.machine.js'

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/domain/agent.js'
 import { type EndpointOptions, endpoint } from '../../src/domain/endpoint.js'
 import type { JSONSchema } from '../../src/domain/endpoint-schemas.js'
-import { openapi } from '../../src/domain/openapi.js'
+import { openapi } from '../../src/domain/openapi-document.js'
 
 const sold = (options: Partial<EndpointOptions<JSONSchema | undefined>> & { name: string }) =>
   endpoint({ ...(options.subscription ? {} : { price: '$0.01' }), handler: () => 1, ...options })

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/domain/agent.js'
 import { type EndpointOptions, endpoint } from '../../src/domain/endpoint.js'
 import { manifest } from '../../src/domain/manifest.js'
-import { openapi } from '../../src/domain/openapi.js'
+import { openapi } from '../../src/domain/openapi-document.js'
 import { bySpecificity, pathProblem, pathWith } from '../../src/domain/path-pattern.js'
 import { refusedWith } from './refusal.js'
 

@@ -7,7 +7,7 @@ import {
   type MachinePath,
   type Property,
   provePaths,
-} from '../../src/audit/proofs/check-properties.js'
+} from '../../src/audit/proofs/check-machine-properties.js'
 import {
   type ChargeFinal,
   chargeTable,

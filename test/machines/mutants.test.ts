@@ -1,7 +1,7 @@
 /** What the proof is worth: each single edge of the charge machine dropped, and led to each other state, is noticed. */
 import { describe, expect, it } from 'vitest'
 import { proveCharge } from '../../src/audit/proofs/all-machines.js'
-import { holds } from '../../src/audit/proofs/check-properties.js'
+import { holds } from '../../src/audit/proofs/check-machine-properties.js'
 import { chargeMachine, chargeTable } from '../../src/domain/machines/charge.machine.js'
 import { type Drawing, machineOf, tableOf } from '../../src/domain/state-machine/transition-table.js'
 

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { referenceAgent } from '../../agents/reference/agent.js'
 import { sourcesOf } from '../../agents/reference/sources.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
-import { openapi } from '../../src/domain/openapi.js'
+import { openapi } from '../../src/domain/openapi-document.js'
 import { createServer, manifest, type Network, USDC_ASSET_ID } from '../../src/index.js'
 import { LOCALNET } from '../support/localnet.js'
 

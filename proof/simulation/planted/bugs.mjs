@@ -671,7 +671,7 @@ export const MADE_UP = [
   },
 ]
 
-const UNITS = 'src/domain/charge-store/units.ts'
+const UNITS = 'src/domain/charge-store/balance-units.ts'
 const DECISION = 'src/domain/charge-store/transition.ts'
 
 /** Of balances and gates. @type {readonly Bug[]} */

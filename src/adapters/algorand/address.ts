@@ -6,7 +6,7 @@
 import { base32nopad } from '@scure/base'
 import { sha512_256 } from '#platform'
 import { concatBytes, equalBytes } from '../../domain/bytes.js'
-import { isAddress } from '../../domain/strangers-text.js'
+import { isAddress } from '../../domain/untrusted-text.js'
 
 export const PUBLIC_KEY_BYTES = 32
 /** The address of nobody. */

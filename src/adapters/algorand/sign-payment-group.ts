@@ -18,7 +18,7 @@ import {
   signatureIn,
   signedText,
   withSignature,
-} from './encode-payment-group.js'
+} from './build-payment-group.js'
 import { type Algod, cachedParams } from './node-clients.js'
 
 export interface PaymentSignerOptions {

@@ -3,7 +3,7 @@
  * discard it. Callers wait only for the first read, and only for a short time.
  */
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
-import { isAddress } from '../../domain/strangers-text.js'
+import { isAddress } from '../../domain/untrusted-text.js'
 import { isRecord, memberAt, X402_VERSION } from '../../domain/x402.js'
 import { type Cancel, type Clock, sleep } from '../../ports/clock.js'
 import type { Supported } from '../../ports/facilitator.js'

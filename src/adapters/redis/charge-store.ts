@@ -1,11 +1,11 @@
 /** Each move is one script: atomic, one round trip, on the server's clock. Redis must keep acknowledged writes: docs/storage.md. */
 import { bufferOf } from '../../domain/bytes.js'
-import { wholeUnits } from '../../domain/charge-store/units.js'
+import { wholeUnits } from '../../domain/charge-store/balance-units.js'
 import type * as moves from '../../ports/charge-store.js'
 import type { Connection, ScriptArgument } from './connection.js'
 import { claimKey, keptKey, payerPlace, paymentKey, reservedKey, unitsKey } from './key-names.js'
+import { DROP, SELL } from './lua/balance-units.js'
 import { CLOSE, OPEN, RECORD, RENEW, RESOLVE } from './lua/charge-moves.js'
-import { DROP, SELL } from './lua/units.js'
 import { moveInTime, serverTime } from './server-time.js'
 
 /**

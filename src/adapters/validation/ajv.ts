@@ -6,7 +6,7 @@ import type { JSONSchema } from '../../domain/endpoint-schemas.js'
 import { shown } from '../../domain/errors.js'
 import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json.js'
 import type { Checked, InputValidator, InvalidInput } from '../../ports/input-validator.js'
-import { beginCheck, TooManySteps } from './check-steps.js'
+import { beginCheck, TooManySteps } from './count-check-steps.js'
 import { countKeywords } from './counted-keywords.js'
 import { linearPattern } from './linear-pattern.js'
 

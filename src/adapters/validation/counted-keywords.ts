@@ -10,7 +10,7 @@
 import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt, Name, str } from 'ajv'
 import { escapePointer } from '../../domain/json.js'
 import { SlowSchema } from '../../ports/input-validator.js'
-import { identityOf, STEPS_A_CHARACTER, spend } from './check-steps.js'
+import { identityOf, STEPS_A_CHARACTER, spend } from './count-check-steps.js'
 import { slownessOf } from './linear-pattern.js'
 
 /** Up to this number, generated comparisons are faster than a set. */

@@ -2,7 +2,7 @@
 import { shown } from '../../domain/errors.js'
 import type { HandlerContext } from '../../domain/handler.js'
 import { costInBaseUnits, formatUsd, parseBaseUnits, usdNumber } from '../../domain/money.js'
-import { cutText } from '../../domain/strangers-text.js'
+import { cutText } from '../../domain/untrusted-text.js'
 import type { ChargeRequest } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { Call } from './call-at-work.js'

@@ -1,7 +1,7 @@
 /** The book of what was signed, and what it bought. A seller's answer is named as its words, and only the chain ends a payment. */
 import { SvcError } from '../../domain/errors.js'
 import { formatUsd, usdNumber } from '../../domain/money.js'
-import { csvRow } from '../../domain/strangers-text.js'
+import { csvRow } from '../../domain/untrusted-text.js'
 import { isRecord, type PaymentRequirements } from '../../domain/x402.js'
 import type { Charged } from './charge-evidence.js'
 import type { ActiveSubscription, CallPayment } from './result-types.js'

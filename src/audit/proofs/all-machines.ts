@@ -6,7 +6,7 @@ import { shutdownMachine, shutdownTable } from '../../domain/machines/shutdown.m
 import { subscriptionMachine, subscriptionTable } from '../../domain/machines/subscription.machine.js'
 import type { Drawing, DrawnMachine, Row, Table } from '../../domain/state-machine/transition-table.js'
 import { CHARGE_PROPERTIES, CHARGE_STATE_PROPERTIES } from './charge.proved-properties.js'
-import { type Proof, provePaths, proveStates } from './check-properties.js'
+import { type Proof, provePaths, proveStates } from './check-machine-properties.js'
 
 export interface Drawn {
   readonly machine: DrawnMachine<Drawing>

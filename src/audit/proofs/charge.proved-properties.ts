@@ -2,7 +2,7 @@
 import type { Charged, Outcome } from '../../domain/machines/charge.machine.js'
 import type { Table } from '../../domain/state-machine/transition-table.js'
 import { CHARGE_ANSWERS } from './charge.expected-answers.js'
-import type { MachinePath, Property } from './check-properties.js'
+import type { MachinePath, Property } from './check-machine-properties.js'
 
 type Ways = readonly MachinePath[]
 

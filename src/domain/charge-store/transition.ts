@@ -8,6 +8,7 @@
 import { claimTable } from '../machines/claim.machine.js'
 import { CLOSING_EVENTS, LAPSED_KEPT_MS } from '../machines/claim-and-payment.rules.js'
 import { next } from '../state-machine/transition-table.js'
+import { charged, findUnits, outlasting, reserve } from './balance-units.js'
 import type {
   Closed,
   CloseMove,
@@ -38,9 +39,8 @@ import {
   unchanged,
   verdictOn,
 } from './records.js'
-import { charged, findUnits, outlasting, reserve } from './units.js'
 
-export { drop, sell } from './units.js'
+export { drop, sell } from './balance-units.js'
 
 export function open(records: Records, move: OpenMove, nowMs: number): Decision<Opened> {
   const claim = findClaim(records, move, nowMs)

@@ -11,8 +11,8 @@ import {
   reservedKey,
   unitsKey,
 } from '../../../src/adapters/redis/key-names.js'
+import { findUnits } from '../../../src/domain/charge-store/balance-units.js'
 import { type Claim, isCompleted, type Payment } from '../../../src/domain/charge-store/records.js'
-import { findUnits } from '../../../src/domain/charge-store/units.js'
 import type { Opened, UnitsTaken } from '../../../src/ports/charge-store.js'
 import { fieldsOf } from '../../support/redis-fields.js'
 import type { VirtualRedis } from '../../support/redis-virtual.js'

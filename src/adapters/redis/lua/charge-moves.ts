@@ -1,7 +1,7 @@
 /** The moves of the charge store, each one script. */
 import { CLOSING_EVENTS, LAPSED_KEPT_MS } from '../../../domain/machines/claim-and-payment.rules.js'
+import { UNITS } from './balance-units.js'
 import { luaLiteral, PRELUDE } from './prelude.js'
-import { UNITS } from './units.js'
 
 /** roles, token, deadlineMs, bodyHash, leaseMs, isBearer, caller, take -> a verdict, and what comes with it; late after the deadline. */
 export const OPEN = /* lua */ `${PRELUDE}${UNITS}

@@ -12,7 +12,7 @@ import {
   such,
 } from '../../../domain/option-checks.js'
 import { readPeriodMs } from '../../../domain/period.js'
-import { isWebUrl } from '../../../domain/strangers-text.js'
+import { isWebUrl } from '../../../domain/untrusted-text.js'
 import type { Rules } from '../../charge/charge-deps.js'
 import type { ADVANCED_OPTIONS } from './advanced-options.js'
 

@@ -12,7 +12,7 @@ import {
   secretToken,
   such,
 } from '../../../domain/option-checks.js'
-import { isText } from '../../../domain/strangers-text.js'
+import { isText } from '../../../domain/untrusted-text.js'
 import type { Logger } from '../../../ports/logger.js'
 import type { HealthCheck } from '../health.js'
 

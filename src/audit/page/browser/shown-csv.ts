@@ -1,5 +1,5 @@
 /** The calls that are shown, as CSV: what a spreadsheet needs, and no text that it would run. */
-import { csvRow } from '../../../domain/strangers-text.js'
+import { csvRow } from '../../../domain/untrusted-text.js'
 import type { RunView } from '../page-events.js'
 import { usd } from './number-format.js'
 

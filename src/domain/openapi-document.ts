@@ -12,7 +12,7 @@ import {
   paidResponse,
   REFUSALS,
   SCHEMAS,
-} from './openapi-components.js'
+} from './openapi-shared-parts.js'
 import { type Method, methodsOf, paramsIn, pathOfEndpoint } from './path-pattern.js'
 import { embeddedAt, type Schema } from './rewrite-json-schema.js'
 import { isRecord, listIn } from './x402.js'

@@ -3,7 +3,7 @@ import { ABIType } from 'algosdk'
 import { refuseUnknown } from '../domain/option-checks.js'
 import type { RegistryApps, Score } from '../domain/registered-agent.js'
 import { addressBox, agentBox, domainBox, scoreBox } from '../registry/encode-boxes.js'
-import { BadRequest, get, json, type Reply, type Route } from './http-server.js'
+import { BadRequest, get, json, type Reply, type Route } from './serve-http.js'
 
 /** The sandbox's registry of agents. It is written without a contract. */
 export interface SandboxRegistry extends Required<RegistryApps> {

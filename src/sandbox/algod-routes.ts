@@ -5,8 +5,8 @@ import { unemulated } from './algod/replies.js'
 import { simulate } from './algod/simulate-route.js'
 import { genesis, metrics, params, status, statusAfter, supply, versions } from './algod/status-routes.js'
 import { pending, pool, poolOf, submit } from './algod/transaction-routes.js'
-import { json, type Route } from './http-server.js'
 import type { Ledger } from './ledger.js'
+import { json, type Route } from './serve-http.js'
 
 /** Paths of a node that the sandbox has no answer for. */
 const UNEMULATED: readonly RegExp[] = [

@@ -2,16 +2,8 @@
 import { isValidAddress } from '../adapters/algorand/address.js'
 import { isRecord } from '../domain/x402.js'
 import { readFault, STAGES } from './faults.js'
-import {
-  BadRequest,
-  get,
-  json,
-  jsonBody,
-  type Reply,
-  type Route,
-  type SandboxRequest,
-} from './http-server.js'
 import type { Sandbox } from './sandbox-options.js'
+import { BadRequest, get, json, jsonBody, type Reply, type Route, type SandboxRequest } from './serve-http.js'
 
 const ADVANCE_MAX = 100_000
 

@@ -13,10 +13,10 @@ import type { BazaarIndex } from '../facilitator/bazaar-index.js'
 import { checkGroup, Refusal, type Refused, refusalOf, sponsoredGroup } from '../facilitator/group-checks.js'
 import { codeOf, invalid, type Question, questionIn, supportedAnswer } from '../facilitator/x402-answers.js'
 import { type Clock, sleep } from '../ports/clock.js'
-import { MIN_FEE_MICRO_ALGOS } from './apply-group-to-accounts.js'
+import { MIN_FEE_MICRO_ALGOS } from './apply-group.js'
 import { cut, type Fault, type FaultSource, type Stage, transportFault } from './faults.js'
-import { BadRequest, get, json, jsonBody, post, type Reply, type Route } from './http-server.js'
 import type { Ledger } from './ledger.js'
+import { BadRequest, get, json, jsonBody, post, type Reply, type Route } from './serve-http.js'
 
 export interface FacilitatorOptions {
   readonly ledger: Ledger

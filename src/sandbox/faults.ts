@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { SvcError } from '../domain/errors.js'
 import { refuseUnknown } from '../domain/option-checks.js'
-import { json, type Reply } from './http-server.js'
+import { json, type Reply } from './serve-http.js'
 
 export const STAGES = ['supported', 'verify', 'settle'] as const
 /**

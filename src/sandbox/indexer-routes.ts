@@ -2,8 +2,8 @@
 import { stringifyJSON } from 'algosdk'
 import { decodeAddress } from '../adapters/algorand/address.js'
 import { toBase64 } from '../domain/bytes.js'
-import { BadRequest, get, type Reply, type Route } from './http-server.js'
 import type { LandedTransaction, Ledger } from './ledger.js'
+import { BadRequest, get, type Reply, type Route } from './serve-http.js'
 
 const LIMIT_DEFAULT = 1_000
 const LIMIT_MAX = 10_000

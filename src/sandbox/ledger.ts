@@ -3,14 +3,9 @@ import type { SignedTransaction } from 'algosdk'
 import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
-import { type Account, type Accounts, Draft } from './accounts-and-transfers.js'
-import {
-  type Evaluation,
-  evaluateGroup,
-  type MemberResult,
-  type Simulated,
-} from './apply-group-to-accounts.js'
-import type { Refusal } from './check-sizes-validity-signatures.js'
+import { type Evaluation, evaluateGroup, type MemberResult, type Simulated } from './apply-group.js'
+import type { Refusal } from './check-signatures.js'
+import { type Account, type Accounts, Draft } from './move-balances.js'
 import type { Rounds } from './rounds.js'
 import { type Dropped, landedIds, waitingGroups } from './waiting-groups.js'
 

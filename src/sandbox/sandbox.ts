@@ -13,11 +13,11 @@ import { algodRoutes } from './algod-routes.js'
 import { controlRoutes } from './control-routes.js'
 import { facilitatorRoutes } from './facilitator-routes.js'
 import { createFaults, parseFaults } from './faults.js'
-import { serveRoutes } from './http-server.js'
 import { indexerRoutes } from './indexer-routes.js'
 import { type Credit, createLedger } from './ledger.js'
 import { createRounds } from './rounds.js'
 import type { Sandbox, SandboxAccount, SandboxOptions } from './sandbox-options.js'
+import { serveRoutes } from './serve-http.js'
 
 const OPTIONS = ['port', 'seed', 'roundMs', 'landing', 'network', 'fault'] satisfies (keyof SandboxOptions)[]
 const ROUND_MS = 2_800

@@ -2,7 +2,7 @@
 import type { SignedTransaction, Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/address.js'
 import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
-import { type Account, Draft } from './accounts-and-transfers.js'
+import { type Account, Draft } from './move-balances.js'
 
 export interface LandedIds {
   hasTransaction(txId: string): boolean

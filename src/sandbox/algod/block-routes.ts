@@ -1,8 +1,8 @@
 /** Blocks. What they say of consensus is made up: there are no proposers, and hashes are of the round's number. */
 import { decodeAddress, encodeBase32 } from '../../adapters/algorand/address.js'
 import { hashOf } from '../../adapters/algorand/transaction-hashes.js'
-import { json, type Reply, type SandboxRequest } from '../http-server.js'
 import type { LandedTransaction, Ledger } from '../ledger.js'
+import { json, type Reply, type SandboxRequest } from '../serve-http.js'
 import { formatIn, formatted, refused, uintIn, type View } from './replies.js'
 import { CONSENSUS } from './status-routes.js'
 

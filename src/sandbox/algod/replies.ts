@@ -1,7 +1,7 @@
 /** A node's replies: JSON with numbers as plain digits, or msgpack where `format` asks for it, and errors of one message. */
 import { msgpackRawEncode, SignedTransaction, stringifyJSON } from 'algosdk'
 import { decodeAddress } from '../../adapters/algorand/address.js'
-import { BadRequest, type Reply } from '../http-server.js'
+import { BadRequest, type Reply } from '../serve-http.js'
 
 export type Format = 'json' | 'msgpack'
 

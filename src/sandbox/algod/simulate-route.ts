@@ -1,7 +1,7 @@
 import type { modelsv2, SignedTransaction } from 'algosdk'
-import { type Evaluation, usageOf } from '../apply-group-to-accounts.js'
-import type { Reply, SandboxRequest } from '../http-server.js'
+import { type Evaluation, usageOf } from '../apply-group.js'
 import type { Ledger } from '../ledger.js'
+import type { Reply, SandboxRequest } from '../serve-http.js'
 import { formatIn, formatted, refused, type View } from './replies.js'
 import { simulateRequest } from './transaction-routes.js'
 

@@ -1,7 +1,6 @@
 /** What a node tells of itself and of its network. */
-
-import { json, type Reply, type SandboxRequest } from '../http-server.js'
 import type { Ledger } from '../ledger.js'
+import { json, type Reply, type SandboxRequest } from '../serve-http.js'
 import { uintIn } from './replies.js'
 
 /** Consensus version 42. */

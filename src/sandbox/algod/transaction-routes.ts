@@ -12,9 +12,9 @@ import {
 } from 'algosdk'
 import { endOfValue, splitValues } from '../../adapters/algorand/msgpack.js'
 import { GROUP_SIZE_MAX, txIdOf } from '../../adapters/algorand/transaction-hashes.js'
-import { INVALID } from '../check-sizes-validity-signatures.js'
-import { json, type Reply, type SandboxRequest } from '../http-server.js'
+import { INVALID } from '../check-signatures.js'
 import type { Ledger } from '../ledger.js'
+import { json, type Reply, type SandboxRequest } from '../serve-http.js'
 import { addressIn, formatted, refused, uintIn, unemulated } from './replies.js'
 
 /** How long a node remembers a transaction. */

@@ -1,6 +1,6 @@
 /** Accounts, and a draft of them in which a group is applied as a whole or not at all. */
 import { BASE_UNITS_MAX } from '../domain/money.js'
-import { algoText } from './check-sizes-validity-signatures.js'
+import { algoText } from './check-signatures.js'
 
 export interface Holding {
   readonly amount: bigint

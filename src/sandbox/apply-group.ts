@@ -10,13 +10,8 @@ import {
 import { encodeBase32, ZERO_ADDRESS } from '../adapters/algorand/address.js'
 import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import type { NetworkFacts } from '../domain/network.js'
-import type { Draft } from './accounts-and-transfers.js'
-import {
-  algoText,
-  formRefusal,
-  type Refusal,
-  type SignatureRules,
-} from './check-sizes-validity-signatures.js'
+import { algoText, formRefusal, type Refusal, type SignatureRules } from './check-signatures.js'
+import type { Draft } from './move-balances.js'
 import type { LandedIds } from './waiting-groups.js'
 
 export const MIN_FEE_MICRO_ALGOS = 1_000n

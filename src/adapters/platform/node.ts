@@ -5,7 +5,7 @@
  */
 import { resumingFetch } from '../outbound/paused-replies.js'
 
-export { turns } from '../http/write-reply.js'
+export { turns } from '../http/write-node-response.js'
 export { guardedFetch } from '../outbound/guarded-fetch.js'
 export { undiciExchange as exchangeTo } from '../outbound/undici-exchange.js'
 export * from './node-modules.js'

@@ -3,7 +3,7 @@ export const SCOPES = {
   memory: {
     mutate: [
       'src/domain/machines/claim-and-payment.rules.ts',
-      'src/domain/charge-store/{records,transition,units}.ts',
+      'src/domain/charge-store/{records,transition,balance-units}.ts',
       'src/adapters/memory/charge-*.ts',
       'src/adapters/memory/expiry-by-second.ts',
       'src/adapters/memory/spend-ledger.ts',

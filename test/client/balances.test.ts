@@ -514,6 +514,30 @@ describe('processes that share a ledger', () => {
     expect(ledger.balances!()).toContain('"newer":1')
   })
 
+  it('pass over what is damaged in it: a time that is none, and a purchase whose payment cannot be sent', async () => {
+    const seller = await shop()
+    const ledger = memorySpendLedger()
+    const { client, spent } = buyer(seller, { ledger })
+    const [accepted] = challengeIn(await ask(`${seller.url}/balance`, { body: { amount: '$0.05' } })).accepts
+    const payment = {
+      key: 'k',
+      selected: { accepted },
+      begun: {},
+      signed: { firstValid: '1', lastValid: '2' },
+    }
+    const account = {
+      balances: [{ key: 'damaged', left: '5', expiresAtMs: 1e300 }],
+      buying: [
+        { token: 't', begunMs: Date.now(), untilMs: 0, payer: client.address, amount: '50000', payment },
+      ],
+    }
+    ledger.balances!({ before: '', after: JSON.stringify({ [`testnet ${seller.url}/balance`]: account }) })
+    expect(await client.balances()).toEqual([])
+    expect(await client.topUp(seller.url, '$0.05')).toMatchObject({ left: '50000' })
+    expect([await client.balances(), spent()]).toMatchObject([[{ left: '50000' }], 50_000n])
+    expect(ledger.balances!()).toContain('damaged')
+  })
+
   it('a purchase whose balance the ledger does not take is finished by the next, and paid once', async () => {
     const seller = await shop()
     const kept = memorySpendLedger()

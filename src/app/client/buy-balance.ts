@@ -203,13 +203,9 @@ function readPayment(
 ): ReadyPayment | undefined {
   const { key, selected, begun, signed } = (kept ?? {}) as unknown as ReadyPayment
   const [first, last] = [parseBaseUnits(signed?.firstValid), parseBaseUnits(signed?.lastValid)]
-  if (
-    typeof key !== 'string' ||
-    !readRequirements(selected?.accepted) ||
-    first === undefined ||
-    last === undefined
-  )
-    return undefined
+  const isWhole = [selected?.challenge, signed?.payload, begun].every(isRecord)
+  if (!isWhole || typeof key !== 'string' || typeof signed.txId !== 'string') return undefined
+  if (!readRequirements(selected.accepted) || first === undefined || last === undefined) return undefined
   const nothing = async () => {}
   return {
     key,

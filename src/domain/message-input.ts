@@ -79,7 +79,10 @@ function bodyInMessage(type: BodyType | undefined, input: unknown): unknown {
   if (type === undefined || type === 'json') return input
   const { text, base64 } = (input ?? {}) as { text?: unknown; base64?: unknown }
   if (type === 'text') return typeof text === 'string' ? text : undefined
-  return typeof base64 === 'string' ? new Uint8Array(Buffer.from(base64, 'base64')) : undefined
+  // Buffer makes some bytes of every text.
+  const digits = typeof base64 === 'string' ? base64.replace(/[\r\n=]+/g, '') : '?'
+  if (!/^[\w+/-]*$/.test(digits) || digits.length % 4 === 1) return undefined
+  return new Uint8Array(Buffer.from(digits, 'base64'))
 }
 
 /** Whether the input, written as the endpoint would read it, is larger than the endpoint's own limit. */

@@ -39,6 +39,7 @@ beforeAll(async () => {
         input: { type: 'object', required: ['size'], properties: { size: { type: 'integer', maximum: 10 } } },
       }),
       behind('search', { method: 'GET' }),
+      behind('plain', { path: '/plain' }),
       defineEndpoint({ name: 'gone', price: '$0.01', upstream: 'http://127.0.0.1:1' }),
       defineEndpoint({
         name: 'window',
@@ -223,6 +224,40 @@ describe('a call that is paid for', () => {
       expect(upstream.received).toMatchObject([
         { line: 'GET /search?tag=a&tag=b%26c&page=2&sorted=true&of= HTTP/1.1' },
       ])
+    },
+  )
+})
+
+describe.each(['fixed', 'plain'])('a message to a server that reads bytes, at %s', skill => {
+  const A_TEXT = 'Summarize this: caf\u00e9'
+  const behind = { skillId: skill }
+
+  it('is its text, where it has a text: no base64', async () => {
+    const headers = await signFor(seller, `${seller.url}/${skill}`)
+    const message = {
+      role: 'user',
+      messageId: 'm',
+      parts: [{ kind: 'text', text: A_TEXT }],
+      metadata: behind,
+    }
+    const { result } = await messageIn(
+      await post(`${seller.url}/a2a`, rpc('message/send', { message }), headers),
+    )
+    expect(result?.status.state).toBe('completed')
+    expect(Buffer.from(upstream.received[0]!.body, 'latin1').toString()).toBe(A_TEXT)
+  })
+
+  it.each(Object.keys(DOORS) as (keyof typeof DOORS)[])(
+    'by %s with other text than base64 is refused',
+    async door => {
+      const headers = await signFor(seller, `${seller.url}/${skill}`)
+      const sent = (base64: string) => DOORS[door](seller.url, { skill, input: { base64 }, headers })
+      for (const base64 of [A_TEXT, 'a text of words', 'helpe', '{}'])
+        expect((await sent(base64)).code).toBe('invalid_input')
+      expect(upstream.received).toEqual([])
+      // As programs write it: in lines, for URLs, without the end.
+      expect((await sent('aGVs\r\nbG_-')).code).toBe('ok')
+      expect(upstream.received[0]!.body).toBe('hello\u00fe')
     },
   )
 })

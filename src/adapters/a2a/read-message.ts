@@ -1,6 +1,6 @@
 /** Reads a message of either generation of A2A: the skill that it asks for, and the input in its parts. */
+import { textToBase64 } from '../../domain/bytes.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
-import type { JSONSchema } from '../../domain/endpoint-schemas.js'
 import {
   CONTENT_TYPE_NOT_SUPPORTED,
   INVALID_PARAMS,
@@ -11,6 +11,7 @@ import {
   readRpc,
   TASK_NOT_FOUND,
 } from '../../domain/json-rpc.js'
+import { schemaOfMessage } from '../../domain/message-input.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
 import {
   isRecord,
@@ -136,15 +137,14 @@ export function skillOf({ skillId }: Message, endpoints: readonly EndpointDef[])
   throw new RpcRefusal(INVALID_PARAMS, why, { skills: listed.map(({ name }) => name) })
 }
 
-/** Text becomes the one required string of the schema; data overrides it. Text that fits no field counts where there is no data. */
-export function inputOf(
-  { text, data }: Message,
-  input: JSONSchema | undefined,
-): Readonly<Record<string, unknown>> {
+/** Text becomes the one required string of the schema, or the bytes; data overrides it. Text that fits no field counts where there is no data. */
+export function inputOf({ text, data }: Message, def: EndpointDef): Readonly<Record<string, unknown>> {
+  const input = schemaOfMessage(def)
   if (text === undefined) return data ?? {}
   if (input === undefined) return { text, ...data }
   const fields = requiredStrings(input)
-  if (fields.length === 1) return { [fields[0]!]: text, ...data }
+  if (fields.length === 1)
+    return { [fields[0]!]: def.bodyType === 'bytes' ? textToBase64(text) : text, ...data }
   if (data !== undefined) return data
   throw new RpcRefusal(
     INVALID_PARAMS,
@@ -156,10 +156,7 @@ export function inputOf(
 function requiredStrings(schema: unknown): readonly string[] {
   if (!isRecord(schema) || !Array.isArray(schema.required) || !isRecord(schema.properties)) return []
   const { properties } = schema
-  return schema.required.filter(name => {
-    const property = properties[name]
-    return isRecord(property) && property.type === 'string'
-  })
+  return schema.required.filter(name => memberAt(properties[name], 'type') === 'string')
 }
 
 function notReadable(part: unknown): RpcRefusal {

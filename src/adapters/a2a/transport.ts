@@ -60,7 +60,7 @@ async function send(received: IncomingRequest, options: A2aOptions): Promise<Tra
   const message = readMessage(request.params)
   if ('taskId' in message) return continueTask(flow, message, request, incoming)
   const def = skillOf(message, endpoints)
-  const input = inputOf(message, schemaOfMessage(def))
+  const input = inputOf(message, def)
   const outcome = await flow.call(def, input, incoming, {})
   // A payment in a header belongs to the flow of HTTP, whatever the client activates.
   const wantsTask = EXTENSION_HEADERS.some(name => urisIn(incoming.headers[name]).includes(A2A_X402_URI))

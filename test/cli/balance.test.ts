@@ -102,7 +102,7 @@ it('a full disk is said so before anything is paid, and balances are listed by a
 it('a purchase that its buyer ends says which payment was sent, and the next one goes on with it at once', async () => {
   const facilitator = heldFacilitator()
   const about = { balance: { amounts: ['$0.05'], period: '1h' } }
-  const { sandbox, url } = await open([work], { about, facilitatorUrl: await facilitator.url })
+  const { sandbox, url, nextEnded } = await open([work], { about, facilitatorUrl: await facilitator.url })
   facilitator.serves(sandbox)
   const { address, mnemonic } = sandbox.accounts('balance that is broken off')
   const before = sandbox.balance(address).usdc!
@@ -115,7 +115,9 @@ it('a purchase that its buyer ends says which payment was sent, and the next one
   child.kill('SIGINT')
   const { code, stderr } = await run
   expect([code, stderr]).toEqual([4, expect.stringMatching(/^payment [^\n]+\nsvc: [^\n]+ was aborted; /)])
+  const sold = nextEnded()
   settling.answer()
+  await sold
   const left = JSON.parse(readFileSync(file, 'utf8'))[`testnet ${url}/balance`]
   expect(left.buying).toMatchObject([{ untilMs: 0 }])
   expect((await svc(['balance', url, '--buy', '0.05'], env)).stdout).toMatch(/left +\$0.05\n/)

@@ -16,6 +16,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
@@ -47,11 +48,11 @@ const asBuilt: Plugin = {
   },
 }
 
-/** A module awaits at its top, a script cannot: what a program does after its imports is in a function. */
+/** A module awaits at its top, a script cannot: what a program does after its imports is in a function, whose end is `done`. */
 function inFunction(text: string): string {
   const imports = /^import [^;]*?'[^']+';?$/gm
   const program = text.replace(/^#!.*/, '').replace(imports, '')
-  return `${(text.match(imports) ?? []).join('\n')}\nvoid (async () => {${program}\n})()`
+  return `${(text.match(imports) ?? []).join('\n')}\nexport const done = (async () => {${program}\n})()`
 }
 
 /** With the script is kept what V8 had compiled of it when a process first ended, for the same Node alone. */
@@ -61,14 +62,20 @@ const { Script } = require('node:vm')
 const filename = __dirname + '/all.js'
 const compiled = filename + '.' + process.version
 const cachedData = existsSync(compiled) ? readFileSync(compiled) : undefined
-const source = '(function (exports, require, module) {"use strict";' + readFileSync(filename, 'latin1') + '\\n})'
+const source = '(function (exports, require, module, process) {"use strict";' + readFileSync(filename, 'latin1') + '\\n})'
 const script = new Script(source, { filename, cachedData })
 if (!cachedData)
   process.once('exit', () => {
     writeFileSync(compiled + process.pid, script.createCachedData())
     renameSync(compiled + process.pid, compiled)
   })
-script.runInThisContext()(exports, require, module)
+const run = script.runInThisContext()
+run(exports, require, module, process)
+exports.anew = process => {
+  const made = {}
+  run(made, name => (/^(node:)?process$/.test(name) ? process : require(name)), module, process)
+  return made
+}
 `
 
 let made: Promise<string> | undefined
@@ -83,6 +90,13 @@ export async function bundled(file: string): Promise<string> {
 export async function bundledSdk(): Promise<string> {
   made ??= bundledOnce()
   return join(await made, 'sdk')
+}
+
+/** The file's own start, once more in this process, which it takes for another: its modules are its own. */
+export async function startedHere(file: string, process: NodeJS.Process): Promise<void> {
+  made ??= bundledOnce()
+  const { anew } = createRequire(import.meta.url)(join(await made, 'load.cjs'))
+  await anew(process)[file]().done
 }
 
 async function bundledOnce(): Promise<string> {

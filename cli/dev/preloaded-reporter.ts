@@ -23,13 +23,16 @@ export type CallReport = Pick<
 export type FailureReport = Record<'endpoint' | 'traceId' | 'error', string>
 export type LogReport = { readonly endpoint: string; readonly message: string; readonly data?: unknown }
 
+/** Once `svc dev` has ended nobody hears it, and calls in flight go on. */
+const tell = (report: Report) => void process.send?.(report, undefined, undefined, () => {})
+
 installHooks()
 keepMemory()
 
 subscribe('tracing:net.server.listen:asyncEnd', message => {
   const address = (message as { server: Server }).server.address()
   if (address === null || typeof address === 'string') return
-  process.send?.({ svcDevPort: address.port } satisfies Report)
+  tell({ svcDevPort: address.port })
 })
 
 subscribe('svc.call.ended', message => {
@@ -37,9 +40,7 @@ subscribe('svc.call.ended', message => {
   const { status, code, charged, amount, ms, traceId, streamBroken } = call
   const { method, name } = endpoint
   const isBroken = streamBroken === true
-  process.send?.({
-    svcDevCall: { method, name, status, code, charged, amount, ms, traceId, isBroken },
-  } satisfies Report)
+  tell({ svcDevCall: { method, name, status, code, charged, amount, ms, traceId, isBroken } })
 })
 
 const OWN = ['../../src', '..'].map(folder => new URL(folder, import.meta.url).href)
@@ -56,12 +57,10 @@ subscribe('svc.handler.failed', message => {
   const lines = inspect(error).split('\n')
   const told = lines.filter(line => !/^\s+(at |\.\.\. \d+ lines matching)/.test(line) || isOwnFrame(line))
   const report = { endpoint, traceId, error: told.join('\n') }
-  process.send?.({ svcDevFailure: report } satisfies Report)
+  tell({ svcDevFailure: report })
 })
 
-subscribe('svc.handler.logged', message => {
-  process.send?.({ svcDevLog: message } as Report)
-})
+subscribe('svc.handler.logged', message => tell({ svcDevLog: message as LogReport }))
 
 const STDERR = 2
 

@@ -375,6 +375,23 @@ describe('svc dev', () => {
     expect(await isServing(url)).toBe(false)
   })
 
+  it('that is killed lets the calls in flight finish: nobody hears what they report', async () => {
+    const ending = `
+      import { channel } from 'node:diagnostics_channel'
+      process.on('SIGTERM', () => {
+        channel('svc.call.ended').publish({ endpoint: {}, call: {} })
+        setImmediate(() => process.exit(console.log('finished')))
+      })
+      setInterval(() => {}, 1_000)
+      console.log('started')
+    `
+    const { child, heard } = dev(project({ 'agent.mjs': ending }), ['--no-watch'])
+    await heard.until(/^started$/m)
+    child.kill('SIGKILL')
+    await heard.ended
+    expect(heard.text).toMatch(/^finished$/m)
+  })
+
   it('lets a call in flight finish, and gives up on it when asked again', async () => {
     const slow = `
       import { createServer } from 'node:http'

@@ -288,6 +288,15 @@ describe('a 402 that is not paid', () => {
     expect(seller.paid()).toEqual([])
   })
 
+  it('because its body has no end, throws when the time for one answer is over', async () => {
+    const { client } = market.payer({
+      timeoutMs: 50,
+      fetchImpl: async () => new Response(endless, { status: 402 }),
+    })
+    const endless = new ReadableStream({})
+    await expect(client.fetch('https://agent.example/work')).rejects.toThrow('no answer within 50 ms')
+  })
+
   it('because of a cap, a foreign resource or a missing key, throws as call does', async () => {
     const seller = await market.seller(honest)
     const refused = (options: ClientOptions) => expect(market.payer(options).client.fetch(seller.url)).rejects

@@ -55,7 +55,6 @@ const ALONE_MAX = 200
 const SHORT_MS = 10_000
 const TOLD_MS = 5_000
 const DAY_MS = 86_400_000
-const DATE_MS_MAX = 8.64e15
 
 /** An agent is named by the URL at which it sells balances. */
 export function heldBalances(
@@ -207,7 +206,7 @@ function accountIn(written: unknown): Account {
 function isHeld(value: unknown): value is HeldBalance {
   if (!isRecord(value) || !isKey(value.key) || parseBaseUnits(value.left) === undefined) return false
   const { expiresAtMs = 0 } = value
-  return typeof expiresAtMs === 'number' && Math.abs(expiresAtMs) <= DATE_MS_MAX
+  return typeof expiresAtMs === 'number' && !Number.isNaN(new Date(expiresAtMs).getTime())
 }
 
 function isBuying(value: unknown): value is Buying {

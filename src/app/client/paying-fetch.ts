@@ -7,7 +7,7 @@ import { toBase64 } from '../../domain/bytes.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { BALANCE_KEY_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
-import { type Clock, unlessAborted } from '../../ports/clock.js'
+import { type Clock, unlessAborted, withTimeout } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/exchange.js'
 import { SUBSCRIPTION_HEADER } from './bought-subscription.js'
 import { fieldsOf, type HttpRequest } from './build-request.js'
@@ -96,7 +96,8 @@ export function payingFetch(settings: Settings): PayingFetch {
         }
         const response = await asFetch(sent)
         const head = headOf(response)
-        const reply = isQuote(head) ? await wholeReply(response) : head
+        const whole = isQuote(head) ? wholeReply(response) : Promise.resolve(head)
+        const reply = await withTimeout(settings.clock, settings.timeoutMs, whole)
         passed = { reply, response }
         last = reply
         return { request: sent, reply, attempts: 1, everLost: false }

@@ -65,7 +65,7 @@ function upstreamHandler(
     const asked = isMessage && isGet ? `?${stringify(query as NodeJS.Dict<string>)}` : search
     // What was checked is what is sent: a body may be read in two ways.
     const body = bodyType === 'json' && !isGet ? JSON.stringify(context.body) : context.body
-    const typed = isMessage || bodyType === 'json' ? { 'content-type': MEDIA_TYPE[bodyType] } : undefined
+    const typed = isMessage || bodyType === 'json' ? { 'content-type': SENT_AS[bodyType] } : undefined
     return send({
       method,
       target: path + (asked ?? ''),
@@ -82,6 +82,7 @@ function upstreamHandler(
   }
 }
 
+const SENT_AS = { ...MEDIA_TYPE, text: 'text/plain; charset=utf-8' }
 const OF_READERS = /^access-control-|-control$|^x-accel-expires$/
 export interface SentRequest extends ForwardedRequest {
   /** A stream is sent as it comes. */

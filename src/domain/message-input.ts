@@ -39,7 +39,7 @@ export function readMessageInput(
   const read = targetIn(def, message, match)
   if (read === undefined) return refused('invalid_path', `params make no path such as ${def.path}`)
   const body = bodyInMessage(def.bodyType, read.input)
-  if (body === undefined) return refused('invalid_input', `This takes ${def.bodyType ?? 'an input'}`)
+  if (body === undefined) return refused('invalid_input', `This takes ${TAKEN[def.bodyType ?? 'json']}`)
   if (isTooLarge(def, body, bodyBytesMax))
     return refused('body_too_large', 'The input is larger than what is read here')
   const { target, input } = read
@@ -48,6 +48,7 @@ export function readMessageInput(
   return { target, query, body: { kind: 'read', value: body }, streams: false } as const
 }
 
+const TAKEN = { json: 'an input', text: 'a text', bytes: 'bytes in base64' } as const
 function refused(code: string, why: string) {
   return { refused: { code, message: `${why}. You were not charged.` } }
 }
@@ -68,11 +69,9 @@ function targetIn(
 /** What a message of A2A or MCP carries instead of the body; `undefined` for JSON, whose input is the message's own. */
 function messageSchema(type: BodyType | undefined): JSONSchema | undefined {
   if (type === 'text') return { type: 'object', required: ['text'], properties: { text: { type: 'string' } } }
-  if (type === 'bytes') {
-    const base64 = { type: 'string', contentEncoding: 'base64' } as const
-    return { type: 'object', required: ['base64'], properties: { base64 } }
-  }
-  return undefined
+  if (type !== 'bytes') return undefined
+  const base64 = { type: 'string', contentEncoding: 'base64' } as const
+  return { type: 'object', required: ['base64'], properties: { base64 } }
 }
 
 function bodyInMessage(type: BodyType | undefined, input: unknown): unknown {

@@ -40,6 +40,7 @@ beforeAll(async () => {
       }),
       behind('search', { method: 'GET' }),
       behind('plain', { path: '/plain' }),
+      behind('texts', { bodyType: 'text' }),
       defineEndpoint({ name: 'gone', price: '$0.01', upstream: 'http://127.0.0.1:1' }),
       defineEndpoint({
         name: 'window',
@@ -228,7 +229,19 @@ describe('a call that is paid for', () => {
   )
 })
 
+it.each(Object.keys(DOORS) as (keyof typeof DOORS)[])('a text by %s says its charset', async door => {
+  const headers = await signFor(seller, `${seller.url}/texts`, { body: '"x"' })
+  expect(
+    await DOORS[door](seller.url, { skill: 'texts', input: { text: 'caf\u00e9' }, headers }),
+  ).toMatchObject({
+    code: 'ok',
+  })
+  expect(Buffer.from(upstream.received[0]!.body, 'latin1').toString()).toBe('caf\u00e9')
+  expect(sentAs('content-type')).toEqual(['text/plain; charset=utf-8'])
+})
+
 describe.each(['fixed', 'plain'])('a message to a server that reads bytes, at %s', skill => {
+  const TAKEN = 'This takes bytes in base64. You were not charged.'
   const A_TEXT = 'Summarize this: caf\u00e9'
   const behind = { skillId: skill }
 
@@ -253,7 +266,7 @@ describe.each(['fixed', 'plain'])('a message to a server that reads bytes, at %s
       const headers = await signFor(seller, `${seller.url}/${skill}`)
       const sent = (base64: string) => DOORS[door](seller.url, { skill, input: { base64 }, headers })
       for (const base64 of [A_TEXT, 'a text of words', 'helpe', '{}'])
-        expect((await sent(base64)).code).toBe('invalid_input')
+        expect(await sent(base64)).toMatchObject({ code: 'invalid_input', problem: { message: TAKEN } })
       expect(upstream.received).toEqual([])
       // As programs write it: in lines, for URLs, without the end.
       expect((await sent('aGVs\r\nbG_-')).code).toBe('ok')

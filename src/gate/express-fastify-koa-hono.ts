@@ -117,9 +117,9 @@ export function gateOver(
       seen?: unknown,
     ): Promise<Response> => {
       const handler: Handler = async svc => {
-        const key = incoming.headers.get(BALANCE_KEY_HEADER)
-        refuseSecond(key !== null && key === paying.getStore())
-        const answer = await (key === null ? run(svc, request) : paying.run(key, run, svc, request))
+        const { [BALANCE_KEY_HEADER]: key } = request.headers as Record<string, string | undefined>
+        refuseSecond(key !== undefined && key === paying.getStore())
+        const answer = await (key === undefined ? run(svc, request) : paying.run(key, run, svc, request))
         refuseUnsold(answer, sellRedirects)
         return stream ? answer : whole(answer, sellRedirects)
       }

@@ -28,7 +28,7 @@ const LATE: Readonly<Record<string, (gate: Gate, doors: Doors) => Promise<string
     const app = new Koa()
     app.use(async (ctx, next) => {
       await next()
-      if (ctx.status === 402) return
+      if (ctx.status !== 504) return
       doors.gate.open()
       await doors.route.opened
     })
@@ -47,7 +47,7 @@ const LATE: Readonly<Record<string, (gate: Gate, doors: Doors) => Promise<string
     const app = new Hono()
     app.use(async (c, next) => {
       await next()
-      if (c.res.status === 402) return
+      if (c.res.status !== 504) return
       doors.gate.open()
       await doors.route.opened
     })

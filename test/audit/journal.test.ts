@@ -22,7 +22,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { olderFiles } from '../../src/audit/journal/append-to-files.js'
 import { type JournalPiece, pieceOf, readPieces } from '../../src/audit/journal/journal-reader.js'
 import { type JournalOptions, journal } from '../../src/audit/journal/journal-writer.js'
-import { numberedLine } from '../../src/audit/journal/line-format.js'
+import { numberedLine, readLine } from '../../src/audit/journal/line-format.js'
 import { defineEndpoint } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { readJournals } from '../support/journals.js'
@@ -439,6 +439,10 @@ describe('lines', () => {
     await writeFile(path, `${change(lines).join('\n')}\n`)
     expect((await read()).flaws).toEqual(expected)
   })
+})
+
+it.each([{ startedMs: 8.64e15 }, { startedMs: -1 }, { ms: 1e15 }])('a line with %j is unreadable', times => {
+  expect(readLine(JSON.stringify({ ...callOf(0), ...times })).kind).toBe('unreadable')
 })
 
 it('a line of a later version is unreadable, and keeps its place', async () => {

@@ -56,8 +56,8 @@ export type JournalLine = { readonly number?: number } & (
   | { readonly kind: 'unreadable'; readonly intact?: boolean }
 )
 
-/** The largest time of a `Date`. */
-const DATE_MS_MAX = 8.64e15
+/** In the year 5138: with so long a call, and some slack, still a date. */
+const MS_MAX = 1e14
 const SUM_BEGINS = ',"sum":"'
 const SUM_LENGTH = `${SUM_BEGINS}00000000"}`.length
 
@@ -125,7 +125,7 @@ function parsed(line: string): unknown {
 type Field = (value: unknown) => boolean
 
 const isText: Field = value => typeof value === 'string'
-const isMs: Field = value => typeof value === 'number' && Math.abs(value) <= DATE_MS_MAX
+const isMs: Field = value => typeof value === 'number' && value >= 0 && value <= MS_MAX
 const isCount: Field = value => Number.isSafeInteger(value) && (value as number) > 0
 const listOf =
   (item: Field): Field =>
@@ -151,7 +151,7 @@ const RUN = {
 }
 const HEADER = {
   ...{ journal: value => value === 1, network: isNetworkKey, payTo: isText, asset: isText },
-  ...{ next: maybe(Number.isSafeInteger), openedMs: maybe(Number.isSafeInteger) },
+  ...{ next: maybe(Number.isSafeInteger), openedMs: maybe(isMs) },
   endpoints: maybe(listOf(isText)),
 } satisfies Record<string, Field>
 const STREAM = {

@@ -156,6 +156,11 @@ describe('a network of one’s own', () => {
   })
 })
 
+it.each(['127.0.0.1:4402', 'http://'])('SVC_SANDBOX=%s is refused: it is no URL', async url => {
+  const { code, stderr } = await svc(['doctor'], { SVC_SANDBOX: url })
+  expect([code, stderr]).toEqual([2, expect.stringContaining('SVC_SANDBOX is no http(s) URL')])
+})
+
 describe('a file', () => {
   const { name: _, ...nameless } = LOCALNET
   it.each<[string, unknown, string]>([

@@ -2,6 +2,7 @@
  * Replicas whose clocks are an hour behind and an hour ahead, on one Redis. What is held, counted and sold among them goes
  * by the time of Redis alone.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
 import { defineEndpoint, SvcError } from '../../src/index.js'
@@ -129,6 +130,7 @@ describe('a call', () => {
       for (const one of [all[1], all[2]]) {
         expect(await codeOf(await ask(`${one.url}/slow`, request))).toBe('idempotency_in_progress')
       }
+      await pause(100)
     }
     door.open()
     expect(await (await working).json()).toEqual({ run: 1 })

@@ -3,6 +3,7 @@
  * that is paused. Another process on the same Redis serves the retry meanwhile. Then the first one goes on: there is one
  * charge and one answer, and it denies neither.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { type ChildAgent, childAgent } from '../support/child-agent.js'
@@ -99,6 +100,7 @@ async function inTheEnd(url: string, request: object): Promise<Answer> {
   for (;;) {
     const answer = await read(await ask(url, request))
     if (answer.code !== 'idempotency_in_progress') return answer
+    await pause(20)
   }
 }
 
@@ -207,7 +209,7 @@ describe('suspended before it settles, and taken over: it does not deny what the
     const url = `${second.url}/work`
     const retried = await inTheEnd(url, request)
     expect(retried).toMatchObject({ status: 200, run: { first, second }[runOf].process.pid })
-    await new Promise(resolve => setTimeout(resolve, forMs - (performance.now() - sinceMs)))
+    await pause(forMs - (performance.now() - sinceMs))
     answers()
     first.process.kill('SIGCONT')
     const response = await woken

@@ -29,8 +29,7 @@ export function fetchResponder({ logger, clock, turnEnd }: Omit<FetchHandlerOpti
   return async (route: Route, request: FetchRequest): Promise<Response> => {
     const { method, caller } = request
     const reply = await replyOf(route, request, logger)
-    const end = turnEnd?.()
-    if (end !== undefined) await end
+    await turnEnd?.()
     try {
       return responseOf(reply, { method, caller, clock })
     } catch (cause) {

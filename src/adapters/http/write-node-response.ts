@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addAbortSignal, pipeline, Readable, Writable } from 'node:stream'
+import { setImmediate } from 'node:timers'
 import { bufferOf } from '../../domain/bytes.js'
 import { bytesIn } from '../../domain/handler.js'
 import type { Logger } from '../../ports/logger.js'
@@ -192,7 +193,7 @@ function breakOff(res: ServerResponse): void {
  *
  * Each write can wake the process that waits for it: a proxy, a balancer, a client on this machine. Under load one wake-up
  * for each answer took 40 % of an unpaid call. The first answer of a turn is written at once, so a lone call waits for
- * nothing.
+ * nothing. A test may replace the global `setImmediate`, by which each call after the first would wait for ever.
  */
 export function turns(): () => Promise<void> | undefined {
   let end: Promise<void> | undefined

@@ -64,6 +64,13 @@ const post = (
 const codeOf = async (response: Response) =>
   ((await response.json()) as { error: { code: string } }).error.code
 
+it('one answer comes after another where a test has replaced the timers', async () => {
+  const { fetch: answer } = handlerOf()
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  for (const _ of ['once', 'again']) expect((await answer(new Request(`${ORIGIN}/health`))).status).toBe(200)
+})
+
 it('the answers of one turn leave together at its end, but for the first', async () => {
   const { fetch: answer } = handlerOf()
   const order: string[] = []

@@ -1,7 +1,12 @@
 /** What callers are told of a handler's failure: no words that only this server may say, and none that were not meant for them. */
 import { describe, expect, it } from 'vitest'
 import { MESSAGES } from '../../src/app/charge/call-outcome.js'
-import { answeredFailure, resemblesFailure, thrownFailure } from '../../src/app/charge/handler-failure.js'
+import {
+  answeredFailure,
+  isReservedCode,
+  resemblesFailure,
+  thrownFailure,
+} from '../../src/app/charge/handler-failure.js'
 import { SvcError } from '../../src/domain/errors.js'
 
 const PLAIN = { problem: { message: MESSAGES.failed } }
@@ -112,4 +117,20 @@ describe('an answer that resembles a failure', () => {
     ['text', false],
     [undefined, false],
   ])('%j: %s', (returned, resembles) => expect(resemblesFailure(returned)).toBe(resembles))
+})
+
+it.each<[boolean, readonly string[]]>([
+  [
+    true,
+    [
+      'store_unavailable',
+      'rate_limited',
+      'payment_spent',
+      'payment_of_a_later_version',
+      'invalid_siwx_later',
+    ],
+  ],
+  [false, ['handler_error', 'no_such_city', 'paymentless', 'no_payment_plan', '']],
+])('a code is reserved %s: %s', (isReserved, codes) => {
+  expect(codes.map(isReservedCode)).toEqual(codes.map(() => isReserved))
 })

@@ -55,6 +55,13 @@ async function admitted(...given: Parameters<typeof both>) {
   return { ...it, answer, owned: ownedBy(it.world, it.call, keyOfCall(it.world.rules, it.call).key) }
 }
 
+it('a payment without the key of a window asks no store of windows', async () => {
+  const asked: string[] = []
+  const subscriptions = { get: (id: string) => void asked.push(id) } as unknown as SubscriptionStore
+  const { answer, call } = await admitted(subscriptions, { request: { subscriptionKey: undefined } })
+  expect([answer, asked, call.payment.txId]).toEqual(['admitted', [], 'TX'])
+})
+
 describe('a payment beside the key of an open window', () => {
   it('is set aside, with all that was read in it and said about it', async () => {
     const { answer, call } = await admitted(storing(OPEN))

@@ -233,6 +233,26 @@ describe('a Response that keeps what it was given, as those of Hono’s server o
 })
 
 it.each([
+  ...[
+    'CDN-Cache-Control',
+    'Cloudflare-CDN-Cache-Control',
+    'Surrogate-Control',
+    'Edge-Control',
+    'X-Accel-Expires',
+  ],
+])('a header that caches believe before ours is not sold: %s', async name => {
+  const headers = { [name]: 'max-age=60', 'x-own': '1' }
+  expect((await render(new Response('a', { headers }))).headers).not.toHaveProperty(name.toLowerCase())
+})
+
+it.each([
+  ...[
+    'cdn-cache-control-hint',
+    'xcdn-cache-control',
+    'surrogate-control-hint',
+    'edge-control-hint',
+    'x-accel-expires-hint',
+  ],
   ...['its-payment-id', 'my-x-svc-id', 'x-payment-response-id', 'idempotency-replayed-at'],
   ...['access-control-expose-headers-too', 'connection-id', 'content-length-hint', 'date-of-issue'],
   ...['keep-alive-hint', 'traceparent-id', 'trailer-id', 'transfer-encoding-hint', 'upgrade-insecure'],

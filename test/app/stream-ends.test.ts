@@ -182,6 +182,19 @@ it('a stream that has ended is told at once, and the server waits until the stor
   expect(seen.leases).toEqual([`drop ${UUID}`])
 })
 
+it('a stream in a window with a count is counted once, when it has ended', async () => {
+  const counted: string[] = []
+  const { world, call, inFlight, seen } = streaming({ call: { used: { id: 'window', isCounted: true } } })
+  Object.assign(world.subscriptions, { use: async (id: string) => void counted.push(id) })
+  closeCall(world, call, 'served', inFlight)
+  await new Promise(resolve => setImmediate(resolve))
+  expect(counted).toEqual([])
+  for await (const _chunk of call.handled.answer!.stream!.chunks);
+  seen.end!(true)
+  await expect.poll(() => seen.inFlight).toBe(0)
+  expect(counted).toEqual(['window'])
+})
+
 it('a stream whose answer cannot be sealed keeps no server from stopping, and its lease ends', async () => {
   const { world, call, inFlight, seen } = streaming()
   closeCall(world, call, 'settled', inFlight)

@@ -87,19 +87,26 @@ describe('a call in a window with a count', () => {
     expect(await stored()).toBe(2)
   })
 
-  it('is reserved for its handler’s time, and for that after which a stopped call counts as dead', async () => {
-    const taken: TakeMove[] = []
-    const { call } = windowed({
-      store: store => ({
-        take(id, move) {
-          taken.push(move)
-          return store.take(id, move)
-        },
-      }),
-    })
-    await call()
-    expect(taken).toMatchObject([{ endpoint: 'work', leaseMs: TIMEOUT_MS + LEASE_MS }])
-  })
+  it.each([
+    [{}, TIMEOUT_MS + LEASE_MS],
+    [{ stream: true, streamTimeout: 7_000 }, TIMEOUT_MS + 7_000 + LEASE_MS],
+  ])(
+    'is reserved for its handler’s time, its stream’s (%o), and for that after which a stopped call counts as dead',
+    async (def, leaseMs) => {
+      const taken: TakeMove[] = []
+      const { call } = windowed({
+        given: { def },
+        store: store => ({
+          take(id, move) {
+            taken.push(move)
+            return store.take(id, move)
+          },
+        }),
+      })
+      await call()
+      expect(taken).toMatchObject([{ endpoint: 'work', leaseMs }])
+    },
+  )
 
   it('is quoted when none is left: no handler runs, and the quote says why', async () => {
     const { call } = windowed({ left: 0, handler: () => expect.unreachable() })

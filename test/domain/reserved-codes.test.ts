@@ -33,6 +33,7 @@ it('leave a handler words of its own', () => {
     'model_failed',
     'out_of_stock',
     'paymentless',
+    'no_payment_plan',
     'invalid_address',
     '',
   ]

@@ -1,4 +1,3 @@
-import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import type { SubscriptionRecord } from '../../../ports/subscriptions.js'
 import { type Call, presentedPayment, storeDown } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
@@ -14,10 +13,9 @@ export function entitle(deps: ChargeDeps, call: Call) {
   return key === undefined ? 'uncovered' : asked(deps, call, key, cover)
 }
 
-/** Whether `entitle` would find the call covered. Takes nothing. */
+/** Whether `entitle` would find a call with a key covered. Takes nothing. */
 export function looksCovered(deps: ChargeDeps, call: Call) {
-  const key = call.request.subscriptionKey
-  return key === undefined ? 'uncovered' : asked(deps, call, key, look)
+  return asked(deps, call, call.request.subscriptionKey!, look)
 }
 
 /**
@@ -26,7 +24,7 @@ export function looksCovered(deps: ChargeDeps, call: Call) {
  */
 export function preferWindow(deps: ChargeDeps, call: Call) {
   if (call.request.payment.kind === 'none' || call.request.subscriptionKey === undefined) return undefined
-  return mapSyncOrAsync(looksCovered(deps, call), covered => {
+  return looksCovered(deps, call).then(covered => {
     if (covered === 'storeDown') return 'storeDown' as const
     if (covered === 'uncovered') leaveKeyAside(call)
     else setPaymentAside(call)

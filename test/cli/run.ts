@@ -24,7 +24,7 @@ export const MAIN = await bundled('dist/cli/main.js')
 /** They end when all that they were asked for is done. */
 const ENDING = new Set([
   ...['audit', 'balance', 'bazaar', 'call', 'doctor', 'explain', 'manifest', 'quote', 'refunds'],
-  ...['trigger', 'tx', 'wallet'],
+  ...['trigger', 'tx', 'wallet', '--help'],
 ])
 const started = new Set<string>()
 
@@ -33,7 +33,8 @@ const started = new Set<string>()
  * takes five times as long as what most of them do.
  */
 export function svc(args: readonly string[], env: Environment = {}, where: Where = {}): Promise<Ended> {
-  const [command = ''] = args
+  // What any of them prints with --help, the first shows for all.
+  const command = args.includes('--help') ? '--help' : (args[0] ?? '')
   const first = `${expect.getState().testPath} ${command}`
   const isKnown = started.has(first)
   started.add(first)

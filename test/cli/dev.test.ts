@@ -158,24 +158,19 @@ describe('svc dev --sandbox', () => {
     expect(client.spentToday).toBe(spentUsd)
   })
 
-  it('pays an address of one’s own, and never shows the mnemonic in its environment', async () => {
-    const at = project({ 'agent.mjs': agentSource('mine') })
-    const secret = 'abandon zoo'.repeat(12)
-    const payTo = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
-    const { heard } = dev(at, ['--sandbox', '--json'], { SVC_PAY_TO: payTo, SVC_MNEMONIC: secret })
-    const offer = await ready(heard)
-    expect(offer.manifest.payTo).toBe(payTo)
-    expect(await pay(offer)).toEqual({ word: 'mine' })
-    expect(heard.text).not.toContain(secret)
-  })
-
-  it.each(['--sandbox'])('gives the agent no wallet of the developer’s with %s', async flag => {
+  it('pays an address of one’s own, and gives the agent no wallet of the developer’s, nor shows one', async () => {
     const secrets = ['SVC_MNEMONIC', 'SVC_SPONSOR_MNEMONIC', 'SVC_SUBSCRIPTION_KEY']
     const found = `console.error('secrets: ' + ${JSON.stringify(secrets)}.filter(name => process.env[name]).join() + '.')`
     const at = project({ 'agent.mjs': `${agentSource('mine')}\n${found}` })
-    const env = Object.fromEntries(secrets.map(name => [name, 'secret']))
-    const { heard } = dev(at, [flag, '--json'], env)
-    expect((await heard.until(/secrets: .*/))[0]).toBe('secrets: .')
+    const secret = 'abandon zoo'.repeat(12)
+    const payTo = 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAY5HFKQ'
+    const env = { SVC_PAY_TO: payTo, ...Object.fromEntries(secrets.map(name => [name, secret])) }
+    const { heard } = dev(at, ['--sandbox', '--json'], env)
+    const offer = await ready(heard)
+    expect(offer.manifest.payTo).toBe(payTo)
+    expect(await pay(offer)).toEqual({ word: 'mine' })
+    expect(heard.text).toMatch(/^secrets: \.$/m)
+    expect(heard.text).not.toContain(secret)
   })
 
   it('tells of a failure once, with the developer’s own frames, and counts its repetitions', async () => {
@@ -204,7 +199,12 @@ describe('svc dev --sandbox', () => {
   it('tells of each call in a line, and of a handler’s error with its stack, but not of its own questions', async () => {
     const failing = agentSource('mine').replace(
       'handler: () => ({ word }),',
-      "handler: ({ body }) => { if (body.to === 'fail') throw new Error('as planned'); return { word } },",
+      `handler: ({ body, log }) => {
+        if (body.to !== 'fail') return { word }
+        log('seen', { city: 'Oslo' })
+        log.private('hidden', { token: 'k-1' })
+        throw new Error('as planned')
+      },`,
     )
     const at = project({ 'agent.mjs': failing })
     const { heard } = dev(at, ['--sandbox', '--json'])
@@ -219,12 +219,16 @@ describe('svc dev --sandbox', () => {
     ])
     const { sandbox, wallet, call } = offer
     const env = { SVC_SANDBOX: sandbox, SVC_MNEMONIC: wallet.mnemonic }
-    const failed = await svc(['call', call.url, '--body', '{"to":"fail"}', '--max-price', '1'], env)
+    const failed = await svc(['call', call.url, '--body', '{"to":"fail"}', '--max-price', '1', '--json'], env)
     expect(failed.code).toBe(4)
+    // What a handler logs is printed here, also what is private, which no caller reads.
+    await heard.until(/^say: seen \{"city":"Oslo"\}\nsay: hidden \{"token":"\[masked: [^"]+"\}$/m)
+    expect(failed.stdout + failed.stderr).not.toMatch(/hidden|k-1/)
     const [stack] = await heard.until(/the handler of say failed:\n( {2}.*\n)+/)
     expect(stack).toMatch(/Error: as planned\n +at .*agent\.mjs:\d+/)
     expect(stack).not.toContain('deliver.js')
     await heard.until(/^POST \/say 500 handler_error, not charged, \d+ ms$/m)
+    expect(heard.text).not.toContain('k-1')
   })
 
   it('finds an agent that an app mounts under a prefix, and the call that it prints is paid', async () => {
@@ -249,23 +253,6 @@ express().get('/health', (_, res) => res.send('the app’s')).use('/paid', node)
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('transaction') })
     expect(JSON.parse(stdout)).toEqual({ word: 'hello' })
     expect((await fetch(`${offer.url}/_svc/audit`)).status).toBe(200)
-  })
-
-  it('prints what a handler logs, also what is private, which no caller reads', async () => {
-    const source = agentSource('mine').replace(
-      'handler: () => ({ word }),',
-      "handler: ({ log }) => { log('seen', { city: 'Oslo' }); log.private('hidden', { token: 'k-1' }); throw new Error('x') },",
-    )
-    const { heard } = dev(project({ 'agent.mjs': source }), ['--sandbox', '--json'])
-    const { sandbox, wallet, call } = await ready(heard)
-    const env = { SVC_SANDBOX: sandbox, SVC_MNEMONIC: wallet.mnemonic }
-    const { stderr, stdout } = await svc(
-      ['call', call.url, '--body', '{}', '--max-price', '1', '--json'],
-      env,
-    )
-    await heard.until(/^say: seen \{"city":"Oslo"\}\nsay: hidden \{"token":"\[masked: [^"]+"\}$/m)
-    expect(heard.text + stdout + stderr).not.toContain('k-1')
-    expect(stdout + stderr).not.toContain('hidden')
   })
 
   it('puts an agent without a network on the sandbox’s, and refuses one that names mainnet, on one line', async () => {

@@ -176,7 +176,7 @@ function sold(
     !(saidMs > begun.nowMs) && 'it has ended already',
     endMs !== undefined && saidMs < endMs - SKEW_MAX_MS && 'it ends before the period that was quoted',
   ].filter(what => what !== false)
-  const message = `${origin} says of the balance that was bought: ${wrong.join('; ')}`
+  const message = `${origin} says of the balance: ${wrong.join('; ')}`
   const expiresAtMs = endMs ?? (Number.isNaN(saidMs) ? undefined : saidMs)
   return {
     held: { key, left: String(units), ...(expiresAtMs !== undefined && { expiresAtMs }) },
@@ -185,7 +185,7 @@ function sold(
 }
 
 function notKept(origin: string, { signed, selected }: ReadyPayment, cause: unknown): SvcError {
-  const message = `The balance of ${origin} was bought, and the ledger did not keep it (${causeOf(cause)}); topUp again asks for it, and pays nothing`
+  const message = `The balance of ${origin} was bought, and the ledger did not keep it (${causeOf(cause)}); topUp asks again, and pays nothing`
   const { txId, lastValid } = signed
   const detail = { txId, amount: selected.accepted.amount, lastValid: Number(lastValid), charged: 'yes' }
   return new SdkError(message, 'reservation_lost', undefined, detail)

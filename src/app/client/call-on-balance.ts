@@ -113,7 +113,7 @@ export function onBalance(
     const { left } = balance
     if (isSuccess(asked.reply))
       balances.heard(agent, key, { served: true, ...(left && { left }), ...(isBroken && { broken: true }) })
-    const over = `${origin} took ${formatUsd(taken)} from the balance, and the call allowed ${formatUsd(most)}`
+    const over = `${origin} took ${formatUsd(taken)} from the balance; the call allowed ${formatUsd(most)}`
     if (isBroken) warnings.push({ code: 'charged_above_max', message: over })
     if (balance.receipt && balance.receipt.charged !== balance.charged)
       warnings.push({ code: 'balance_mismatch', message: `The receipt names another charge` })

@@ -206,7 +206,7 @@ function accountIn(written: unknown): Account {
 function isHeld(value: unknown): value is HeldBalance {
   if (!isRecord(value) || !isKey(value.key) || parseBaseUnits(value.left) === undefined) return false
   const { expiresAtMs = 0 } = value
-  return typeof expiresAtMs === 'number' && !Number.isNaN(new Date(expiresAtMs).getTime())
+  return typeof expiresAtMs === 'number' && Number.isFinite(new Date(expiresAtMs).getTime())
 }
 
 function isBuying(value: unknown): value is Buying {

@@ -96,8 +96,8 @@ export function payingFetch(settings: Settings): PayingFetch {
         }
         const response = await asFetch(sent)
         const head = headOf(response)
-        const whole = isQuote(head) ? wholeReply(response) : Promise.resolve(head)
-        const reply = await withTimeout(settings.clock, settings.timeoutMs, whole)
+        const whole = () => withTimeout(settings.clock, settings.timeoutMs, wholeReply(response))
+        const reply = isQuote(head) ? await whole() : head
         passed = { reply, response }
         last = reply
         return { request: sent, reply, attempts: 1, everLost: false }
@@ -138,7 +138,7 @@ async function requestFrom(
   const aborted = `The call to ${url.origin} was aborted; nothing was sent`
   const body = await unlessAborted(Promise.resolve(reading), signal, aborted)
   if (body === undefined || body.length > REQUEST_BYTES_MAX) {
-    const message = `A body of more than ${REQUEST_BYTES_MAX} bytes is not kept to be sent with a payment; nothing was sent`
+    const message = `A body of more than ${REQUEST_BYTES_MAX} bytes cannot be sent again; nothing was sent`
     throw new SdkError(message, 'body_too_large')
   }
   return { url, method, headers: fieldsOf(headers), ...(body.length > 0 && { body }), signal }

@@ -224,6 +224,5 @@ export function fewerCalls(message: string | undefined): Warning[] {
 
 const UNKEPT_KEY: Warning = {
   code: 'idempotency_not_offered',
-  message:
-    'The quote does not offer idempotency: another call with this Idempotency-Key may run and be charged again',
+  message: 'The quote offers no idempotency: this key may be charged again',
 }

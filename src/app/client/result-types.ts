@@ -177,7 +177,7 @@ export function resultOf<T>(outcome: Outcome): CallResult<T> {
   const { data, unreadable } = dataOf(outcome.reply)
   const unread: Warning = {
     code: 'body_unreadable',
-    message: 'The body is not the JSON that it is said to be, or is nested too deep',
+    message: 'The body is no JSON, or is nested too deep',
   }
   const warnings = [...outcome.warnings, ...(unreadable ? [unread] : [])]
   return rememberOutcome({ data: data as T, ...toldOf({ ...outcome, warnings }) }, outcome)

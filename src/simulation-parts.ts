@@ -1,4 +1,5 @@
 /** What `proof/simulation` builds its worlds of. It imports nothing further inside, so that all behind this file can be moved. */
+export { turns } from '#platform'
 export { decodeMember } from './adapters/algorand/decode-by-algosdk.js'
 export { algodClient } from './adapters/algorand/node-clients.js'
 export { unavailable } from './adapters/algorand/node-response-reader.js'

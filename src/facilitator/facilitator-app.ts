@@ -2,6 +2,7 @@
  * x402's REST of a facilitator, over one in this process: `/supported`, `/verify`, `/settle`, the list of resources, health and
  * metrics. Anyone may ask, so bodies and questions are counted before anything is checked.
  */
+import { turns } from '#platform'
 import { BodyBudget, type BodyShare } from '../adapters/http/body-memory-limit.js'
 import { koaHost } from '../adapters/http/koa-app.js'
 import type { Koa } from '../adapters/http/koa-request.js'
@@ -179,7 +180,7 @@ export function facilitatorApp(facilitator: ProtocolFacilitator, options: Facili
   ]
   const cors = { headers: ANY_ORIGIN, preflight: ANY_HEADER }
   const table = routeTable({ endpoints: [], freeRoutes, basePath: '', cors, notFound: NOTHING })
-  return koaHost(table, logger).app
+  return koaHost(table, logger, turns()).app
 }
 
 const LIST_PATH = '/discovery/resources'

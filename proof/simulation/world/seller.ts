@@ -14,6 +14,7 @@ import {
   type ServerSettings,
   settingsOf,
   sleep,
+  turns,
 } from '../../../src/simulation-parts.js'
 import { type Dice, seededRandom } from '../kernel/dice.js'
 import { ConnectionLost } from '../kernel/network.js'
@@ -179,7 +180,7 @@ export class Seller {
         const agent = isGated ? gatedAgent(whole) : whole
         const settings = { ...settingsOf(agent, options), clientAddress }
         const { table, sell } = assemble(settings, drain, around)
-        const host = koaHost(table, settings.logger)
+        const host = koaHost(table, settings.logger, turns())
         const aside = { logger: settings.logger, clock: process.clock }
         const fetch = fetchHandler(table, { clientAddress, ...aside })
         const parts = { sell, host, fetch, koa: () => host.middleware, answerFetch: fetchResponder(aside) }

@@ -4,14 +4,14 @@ import { type ClientAddress, type FetchCaller, FetchRequest } from './fetch-requ
 import { isBodiless, isStream, type Reply, replyToError } from './reply.js'
 import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
-import { pairsIn, type turns } from './write-node-response.js'
+import { pairsIn } from './write-node-response.js'
 
 export interface FetchHandlerOptions {
   readonly clientAddress: ClientAddress | undefined
   readonly logger: Logger
   readonly clock: Pick<Clock, 'after'>
   /** By it the answers of one turn leave together. */
-  readonly turnEnd?: ReturnType<typeof turns>
+  readonly turnEnd?: () => Promise<void> | undefined
 }
 
 export function fetchHandler(

@@ -8,7 +8,7 @@ import { type Koa, KoaRequest, type NodeRequest } from './koa-request.js'
 import { errorBody, type Reply } from './reply.js'
 import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
-import { closeWithSocket, type ReplyTarget, responder, sendReply, turns } from './write-node-response.js'
+import { closeWithSocket, type ReplyTarget, responder, sendReply } from './write-node-response.js'
 
 /** Node's codes for a connection that its caller ended. */
 const HANG_UPS = new Set<unknown>(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
@@ -16,11 +16,11 @@ const HANG_UPS = new Set<unknown>(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ERR_S
 type Middleware = Koa.Middleware
 export type KoaHost = ReturnType<typeof koaHost>
 
-export function koaHost(table: RouteTable, logger: Logger) {
+/** @param turnEnd see `turns` of the platform */
+export function koaHost(table: RouteTable, logger: Logger, turnEnd?: () => Promise<void> | undefined) {
   const app = quietApp(logger)
   const isOutermost = (ctx: Koa.Context) => ctx.app === app && app.middleware[0] === middleware
   const respond = responder(isOutermost, logger)
-  const turnEnd = turns()
 
   async function replyTo(request: NodeRequest, route: Route, send: (reply: Reply) => void): Promise<void> {
     const { res } = request
@@ -31,7 +31,7 @@ export function koaHost(table: RouteTable, logger: Logger) {
     }
     closeWithSocket(res)
     const reply = await replyOf(route, request, logger)
-    const end = turnEnd()
+    const end = turnEnd?.()
     if (end !== undefined) await end
     send(reply)
   }

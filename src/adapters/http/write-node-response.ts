@@ -3,7 +3,6 @@ import { EventEmitter } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addAbortSignal, pipeline, Readable, Writable } from 'node:stream'
-import { setImmediate } from 'node:timers'
 import { bufferOf } from '../../domain/bytes.js'
 import { bytesIn } from '../../domain/handler.js'
 import type { Logger } from '../../ports/logger.js'
@@ -186,27 +185,6 @@ function readableOf({ chunks, cut }: StreamedBody): Readable {
 function breakOff(res: ServerResponse): void {
   if (!res.headersSent) res.flushHeaders()
   res.destroy()
-}
-
-/**
- * Writes the answers of one turn of the event loop together, at its end.
- *
- * Each write can wake the process that waits for it: a proxy, a balancer, a client on this machine. Under load one wake-up
- * for each answer took 40 % of an unpaid call. The first answer of a turn is written at once, so a lone call waits for
- * nothing. A test may replace the global `setImmediate`, by which each call after the first would wait for ever.
- */
-export function turns(): () => Promise<void> | undefined {
-  let end: Promise<void> | undefined
-  return () => {
-    if (end !== undefined) return end
-    end = new Promise(resolve => {
-      setImmediate(() => {
-        end = undefined
-        resolve()
-      })
-    })
-    return undefined
-  }
 }
 
 /** One listener for each socket: for 200 pipelined requests, one each would look like a leak to Node, which warns from eleven. */

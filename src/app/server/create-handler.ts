@@ -68,10 +68,11 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
   const around = environmentOf(settings, beside)
   const drain = createDrain(settings.shutdownTimeoutMs, around.clock)
   const { table, sent, endStreams, closeRemotes, closeObservers, ...sold } = assemble(settings, drain, around)
-  const host = koaHost(table, logger)
+  const turnEnd = turns()
+  const host = koaHost(table, logger, turnEnd)
   const { app, middleware } = host
   const listener = app.callback()
-  const byFetch = { clientAddress, logger, clock: around.clock, turnEnd: turns() }
+  const byFetch = { clientAddress, logger, clock: around.clock, turnEnd }
   const isKnown = (path: string) => table.find('GET', path) !== undefined
   let report: Promise<ShutdownReport> | undefined
   return {

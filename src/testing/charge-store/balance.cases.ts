@@ -141,10 +141,10 @@ export function balanceCases({ expect, it: test }: Cases): void {
   })
 
   it('what was reserved before the end is honoured after it, and nothing that comes late restores it', async b => {
-    await b.advance(b.periodMs - b.leaseMs / 2)
+    await b.advance(b.periodMs - b.leaseMs)
     await b.take('a', 4)
     await b.take('b', 4)
-    for (let passed = 0; passed < 3; passed++) {
+    for (let passed = 0; passed < 4; passed++) {
       await b.store.renew([b.call('a')], b.leaseMs)
       await b.advance(b.leaseMs / 2)
     }

@@ -1,6 +1,6 @@
 /** Which answers of one turn of the event loop wait for its end. */
 import { expect, it } from 'vitest'
-import { turns } from '../../../src/adapters/http/write-node-response.js'
+import { turns } from '../../../src/adapters/platform/node.js'
 
 const nextTurn = () => new Promise(resolve => setImmediate(resolve))
 

@@ -28,7 +28,9 @@ import { passed as advance } from '../support/redis-time.js'
  * Long beside a round trip on a busy machine, short beside a test's patience. Many tests look between two thirds of it and the
  * whole: with one second, a third of a second was too short once in some fifty runs, and a whole one in some twenty beside all other files.
  */
-const LEASE_MS = 4_500
+const LEASE_MS = 4_000
+/** One waits for seven leases. */
+const TIMEOUT_MS = 60_000
 
 let redis: Awaited<ReturnType<typeof anyRedis>>
 let connection: Connection
@@ -41,7 +43,11 @@ afterAll(async () => {
   await redis.stop()
 })
 
-const runner = { describe: describe.concurrent, it, expect }
+const runner = {
+  describe: (name: string, cases: () => void) => describe.concurrent(name, { timeout: TIMEOUT_MS }, cases),
+  it,
+  expect,
+}
 const prefix = () => `test-${randomUUID()}:`
 
 const makeCharges = () => ({

@@ -131,19 +131,28 @@ describe.each(KINDS)('on %s', kind => {
     )
   })
 
-  it.each([
-    ['of an endpoint', {}, { rateLimit: { perMinute: 1 } }],
-    ['of an agent', { rateLimit: { perMinute: 1 } }, {}],
-  ])('what the limit %s counted at one is not counted at the other', async (_, server, own) => {
-    const of = (handle: string) => {
-      const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ of: handle }), ...own })
-      return world.open([work], { stores: shared, about: { handle }, ...server })
-    }
+  const LIMITS = [
+    ['an endpoint', {}, { rateLimit: { perMinute: 1 } }],
+    ['an agent', { rateLimit: { perMinute: 1 } }, {}],
+  ] as const
+  const OTHERS = [
+    ['another agent of the seller', () => ({ about: { handle: 'legal' } })],
+    ['an agent of another seller', () => ({ payTo: world.payer().address, about: { handle: 'weather' } })],
+  ] as const
+  it.each(
+    LIMITS.flatMap(([limit, server, own]) =>
+      OTHERS.map(([other, of]) => ({ limit, other, server, own, of })),
+    ),
+  )('what the limit of $limit counted is not counted at $other', async ({ server, own, of }) => {
     const shared = stores()
-    const [weather, legal] = [await of('weather'), await of('legal')]
+    const agent = (about: ReturnType<(typeof OTHERS)[number][1]>) => {
+      const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => 'done', ...own })
+      return world.open([work], { stores: shared, ...server, ...about })
+    }
+    const [mine, theirs] = [await agent({ about: { handle: 'weather' } }), await agent(of())]
     const account = world.payer().label
     const statuses = []
-    for (const seller of [weather, legal, weather, legal])
+    for (const seller of [mine, theirs, mine, theirs])
       statuses.push((await pay(seller, `${seller.url}/work`, { account })).status)
     expect(statuses).toEqual([200, 200, 429, 429])
   })

@@ -28,7 +28,7 @@ export class BodyShare {
   #bytes = 0
   #onCut: (() => void) | undefined
 
-  constructor(readonly budget: BodyBudget) {}
+  constructor(private readonly budget: BodyBudget) {}
 
   /** Called when this body is dropped for another. */
   onCut(listener: () => void): void {

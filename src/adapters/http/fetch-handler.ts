@@ -29,7 +29,8 @@ export function fetchResponder({ logger, clock, turnEnd }: Omit<FetchHandlerOpti
   return async (route: Route, request: FetchRequest): Promise<Response> => {
     const { method, caller } = request
     const reply = await replyOf(route, request, logger)
-    await turnEnd?.()
+    const end = turnEnd?.()
+    if (end !== undefined) await end
     try {
       return responseOf(reply, { method, caller, clock })
     } catch (cause) {

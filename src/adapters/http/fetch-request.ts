@@ -25,8 +25,8 @@ export class FetchRequest implements HostRequest {
   readonly caller: FetchCaller
 
   constructor(
-    readonly request: Request,
-    readonly clientAddress: ClientAddress | undefined,
+    private readonly request: Request,
+    private readonly clientAddress: ClientAddress | undefined,
     readonly app?: AppRoute,
   ) {
     this.headers = Object.fromEntries(request.headers)
@@ -169,7 +169,7 @@ export class FetchCaller implements Caller {
   #listeners: ((arrived: boolean) => void)[] = []
   #arrived: boolean | undefined
 
-  constructor(readonly request: Request) {}
+  constructor(private readonly request: Request) {}
 
   get isAwaited(): boolean {
     return this.#listeners.length > 0

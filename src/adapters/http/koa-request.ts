@@ -105,7 +105,7 @@ interface NodeAppRoute extends AppRoute {
 }
 
 export class KoaRequest extends NodeRequest {
-  constructor(readonly context: Koa.Context) {
+  constructor(private readonly context: Koa.Context) {
     super(context.req, context.res)
   }
 

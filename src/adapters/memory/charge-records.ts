@@ -50,7 +50,7 @@ export class ChargeRecords implements Records {
   #paymentsAtWork = 0
   #settlingBytes = 0
 
-  constructor(readonly bounds: ChargeBounds) {
+  constructor(private readonly bounds: ChargeBounds) {
     this.#answers = new KeptAnswers(bounds.max)
   }
 

@@ -27,7 +27,7 @@ export class KeptAnswers {
   readonly #kinds = { covered: newKind(), payment: newKind(), key: newKind() }
 
   /** @param max The most answers of each kind. */
-  constructor(readonly max: number) {}
+  constructor(private readonly max: number) {}
 
   /** Keeps a completed claim's answer. Returns a claim that has to go, because there are too many names without an answer. */
   add(claim: Claim): Claim | undefined {

@@ -99,7 +99,7 @@ export class UndiciReply implements StreamSource {
   #ended: Error | 'whole' | undefined
   #wake = () => {}
 
-  constructor(readonly rules: ReplyRules) {
+  constructor(private readonly rules: ReplyRules) {
     this.body = new Promise((resolve, reject) => {
       this.#give = resolve
       this.#refuse = reject

@@ -195,7 +195,7 @@ export class BoundedBuffer {
   #buffer = new Uint8Array()
   #length = 0
 
-  constructor(readonly bytesMax: number) {}
+  constructor(private readonly bytesMax: number) {}
 
   /** Copies the chunk. `false` above the bound: nothing is kept any more. */
   add(chunk: Uint8Array): boolean {

@@ -17,7 +17,7 @@ import { merchantExtension, quotedTags } from '../../domain/quote-fields.js'
 import { PAYMENT_REQUIRED_HEADER } from '../../domain/x402.js'
 import { perMinute } from '../../ports/counters.js'
 import type { Checked, InputCheck } from '../../ports/input-validator.js'
-import type { EndpointEntry, Owner, Rate } from '../charge/charge-deps.js'
+import type { EndpointEntry, Owner } from '../charge/charge-deps.js'
 import { endpointOwner } from '../charge/names-in-stores.js'
 import { type Terms, termsOf, UNPAID } from '../charge/payment-challenge.js'
 import type { Settings, Warn } from './options/server-settings.js'
@@ -52,15 +52,16 @@ export function entryMaker(
   }
   warnOfMetadata(agent, warn)
   return def => {
+    const owned = ownership(def, owner)
     const shared = {
       def,
-      ...ownership(def, owner),
+      ...owned,
       check: inputCheck(def),
       examples: () => examplesOf(def.input),
       checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
       takesBalance: takesBalance(agent.balance, def),
       periodMs: periodOf(agent, def),
-      rate: rateOf(def, agent, rate),
+      rate: rateOf(def.rateLimit, rate, owner.agent, owned.owner),
     }
     const entries = methodsOf(def).map((method, at) => {
       return [
@@ -83,10 +84,10 @@ function ownership({ name, formerly }: EndpointDef, owner: Owner) {
 }
 
 /** The endpoint's own limit, else the server's; `undefined` where there is neither. */
-function rateOf({ name, rateLimit: own }: EndpointDef, { handle }: AgentDef, rate: Rate | undefined) {
+function rateOf(own: EndpointDef['rateLimit'], shared: Settings['rate'], agent: string, endpoint: string) {
   if (own === false) return undefined
-  if (own === undefined) return rate && { ...rate, bucket: `${handle}:` }
-  return { terms: perMinute(own.perMinute), per: own.per ?? 'payer', bucket: `${handle}:${name}:` }
+  if (own === undefined) return shared && { ...shared, bucket: agent }
+  return { terms: perMinute(own.perMinute), per: own.per ?? 'payer', bucket: endpoint }
 }
 
 /** The challenge's `extensions`. If no index would accept the whole schema, it is declared in part, and the seller is warned. */

@@ -35,19 +35,17 @@ async function limitOf(deps: ChargeDeps, call: Call, ask: () => Counted | Promis
 const ADMITTED = { admitted: true } as const
 
 function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
-  const { request } = call
-  if (rate.per === 'ip')
-    return deps.rateLimit.take(`${rate.bucket}ip:${callerIpNetwork(request.clientAddress)}`, rate.terms)
-  if (request.payment.kind !== 'none') return unverified(deps, call, rate)
-  if (call.balance !== undefined)
-    return deps.rateLimit.take(`${rate.bucket}${balanceSlot(call.balance.id)}`, rate.terms)
-  // Unpaid calls are not limited here. Calls that present a window's key are counted by that key.
-  return request.subscriptionKey === undefined
-    ? ADMITTED
-    : deps.rateLimit.take(
-        `${rate.bucket}window:${windowId(call.endpoint.owner, request.subscriptionKey)}`,
-        rate.terms,
-      )
+  if (rate.per === 'payer' && call.request.payment.kind !== 'none') return unverified(deps, call, rate)
+  const name = countedAs(call, rate)
+  return name === undefined ? ADMITTED : deps.rateLimit.take(rate.bucket + name, rate.terms)
+}
+
+/** Unpaid calls are not limited where payers are; those that present a window's key are counted by that key. */
+function countedAs({ endpoint, request, balance }: Call, { per }: Rate): string | undefined {
+  if (per === 'ip') return `ip:${callerIpNetwork(request.clientAddress)}`
+  if (balance !== undefined) return balanceSlot(balance.id)
+  const { subscriptionKey } = request
+  return subscriptionKey && `window:${windowId(endpoint.owner, subscriptionKey)}`
 }
 
 /**

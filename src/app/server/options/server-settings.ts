@@ -39,7 +39,7 @@ export function settingsOf(definition: AgentDef, options: HandlerOptions | Serve
     largestBodyBytes,
     maxUnpaidBodyBytes: unpaidBytesOf(largestBodyBytes, read.maxUnpaidBodyBytes),
     rules: { ...rulesOf(read), keepsMessages: read.audit.keepsMessages },
-    rate: rateLimit && { terms: perMinute(rateLimit.perMinute), per: rateLimit.per, bucket: '' },
+    rate: rateLimit && { terms: perMinute(rateLimit.perMinute), per: rateLimit.per },
     /** Whether answers are compared with their `output` schema: everywhere but in production. */
     checksAnswers: process.env.NODE_ENV !== 'production',
     /** Warns about an agent that has a mistake but can be served. */

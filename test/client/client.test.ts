@@ -62,6 +62,25 @@ describe('quote', () => {
 })
 
 describe('call', () => {
+  it.each(['payment-signature', 'X-PAYMENT'])(
+    'sends no %s of its caller, which no limit would count',
+    async name => {
+      const { client, spent } = market.payer()
+      const seller = await market.seller(honest)
+      const options = { headers: { [name]: 'e30=' } }
+      const asked = await Promise.allSettled([
+        client.call(seller.url, {}, options),
+        client.quote(seller.url, {}, options),
+        client.stream(seller.url, {}, options),
+        client.estimate(seller.url, {}, options),
+        client.subscribe(seller.url, {}, options),
+      ])
+      for (const { reason } of asked as PromiseRejectedResult[]) expect(reason.code).toBe('invalid_request')
+      expect(seller.seen).toEqual([])
+      expect(spent()).toBe(0n)
+    },
+  )
+
   it('pays once and hands data, receipt and status over', async () => {
     const { client, address, spent } = market.payer()
     const seller = await market.seller(honest)

@@ -2,6 +2,7 @@
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { asGiven, flag, type Option, optional, readOptions, usd } from '../../domain/option-checks.js'
+import { PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 
 /** How a request is sent. */
 export interface RequestOptions {
@@ -56,7 +57,6 @@ const OPTIONS = {
 export function requestOf(url: string | URL, body: unknown, options: CallOptions): HttpRequest {
   const given = readOptions(options, OPTIONS)
   const { method = 'POST', signal, finishPaid, maxPrice } = given
-  const target = urlOf(url)
   const headers = headersOf(given)
   const content = bodyOf(body, headers.get('content-type'))
   if (content !== undefined && (method === 'GET' || method === 'HEAD'))
@@ -64,7 +64,7 @@ export function requestOf(url: string | URL, body: unknown, options: CallOptions
   if (content !== undefined && !headers.has('content-type'))
     headers.set('content-type', typeof content === 'string' ? 'application/json' : 'application/octet-stream')
   return {
-    url: target,
+    url: urlOf(url),
     method,
     headers: fieldsOf(headers),
     ...(content !== undefined && { body: content }),
@@ -109,8 +109,10 @@ function headersOf({ headers, idempotencyKey }: Pick<CallOptions, 'headers' | 'i
   try {
     const own = new Headers(headers)
     if (idempotencyKey !== undefined) own.set(IDEMPOTENCY_KEY_HEADER, idempotencyKey)
-    return own
+    // A payment of the caller's would count against no limit.
+    if (!own.has(PAYMENT_SIGNATURE_HEADER) && !own.has('x-payment')) return own
   } catch {
-    throw new SdkError('A header has a name or a value that HTTP does not allow', 'invalid_request')
+    // Falls through: it is no header.
   }
+  throw new SdkError('A header is a payment, or none that HTTP allows', 'invalid_request')
 }

@@ -58,10 +58,8 @@ export function payingFetch(settings: Settings): PayingFetch {
     // The signal of a new Request would no longer fire once that request is collected.
     const asked = new Request(input, { ...init, signal: null })
     const signal = (init?.signal === undefined ? given?.signal : init.signal) ?? undefined
-    const send: typeof fetch = (url, own) => {
-      const { fetchImpl = globalFetch } = settings
-      return fetchImpl(url, { ...(given && setupOf(given)), ...init, ...own })
-    }
+    const send: typeof fetch = (url, own) =>
+      (settings.fetchImpl ?? globalFetch)(url, { ...(given && setupOf(given)), ...init, ...own })
     const { request, slot } = unfinished.take(await requestFrom(asked, init?.body, signal))
     const asFetch = ({ url, method, headers, body: bytes }: HttpRequest) => {
       // Node 20 cannot send bytes again where it follows a redirect.

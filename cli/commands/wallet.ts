@@ -1,5 +1,5 @@
 /** `svc wallet`: makes a wallet, and readies one for USDC. The 25 words come from a file, the environment or standard input. */
-import { writeFile } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { formatUsd, SvcError } from '../../src/domain/index.js'
 import type { Holdings } from '../../src/wallet/index.js'
@@ -32,9 +32,7 @@ const printAddress = command({
   name: 'address',
   says: 'print the address of the wallet',
   flags: [WALLET_OPTION],
-}).does(async ({ wallet }) => {
-  print(await ownAddress(wallet))
-})
+}).does(async ({ wallet }) => print(await ownAddress(wallet)))
 
 const printBalance = command({
   name: 'balance',
@@ -99,13 +97,14 @@ Examples:
   $ svc wallet optin --wallet wallet.txt --network testnet`,
 }).holds(makeNew, printAddress, printBalance, optWalletIn)
 
-async function writeSecret(file: string, words: string): Promise<void> {
-  try {
-    await writeFile(file, `${words}\n`, { mode: 0o600, flag: 'wx' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new SvcError(`${file} exists: a wallet is never overwritten`, 'file_exists')
-  }
+async function writeSecret(path: string, words: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+    throw new SvcError(`${path} exists: a wallet is never overwritten`, 'file_exists')
+  })
+  // What a full disk leaves would stand in the way of the next attempt.
+  await file.writeFile(`${words}\n`).catch(cause => rm(path).then(() => Promise.reject(cause)))
+  await file.close()
 }
 
 async function asked(address: string): Promise<void> {

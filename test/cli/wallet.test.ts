@@ -82,6 +82,17 @@ describe('svc wallet new', () => {
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('(file_exists)')])
     expect(await readFile(file, 'utf8')).toBe(words)
   })
+
+  it('leaves no file where the disk took none of the words', async () => {
+    const file = join(folder, 'full.txt')
+    // A process that ignores the signal hears EFBIG for each byte.
+    const limited = `ulimit -f 0; trap '' XFSZ; exec "$0" "$@"`
+    const made = await ended(
+      spawn('sh', ['-c', limited, process.execPath, MAIN, 'wallet', 'new', '--out', file]),
+    )
+    expect([made.code, made.stdout]).toEqual([1, ''])
+    await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
 })
 
 describe('the words', () => {

@@ -14,8 +14,10 @@ export type { CallOptions, RequestOptions } from './app/client/build-request.js'
 export type { TopUpOptions } from './app/client/buy-balance.js'
 export type { CallOutcome, CallRequest, ManyOptions } from './app/client/call-many.js'
 export type { Estimate } from './app/client/call-paid.js'
+export type { Balance } from './app/client/check-funds-before-signing.js'
 export type { ClientOptions } from './app/client/client-options.js'
 export type { FetchPayment, PaidResponse, PayingFetch } from './app/client/paying-fetch.js'
+export type { StreamEvent, StreamOptions, StreamResult } from './app/client/read-streamed-answer.js'
 export type { PaymentRecord, Receipts } from './app/client/receipt-book.js'
 export type {
   ActiveSubscription,
@@ -31,8 +33,6 @@ export type {
   WarningCode,
 } from './app/client/result-types.js'
 export type { RetryOptions } from './app/client/send-with-retries.js'
-export type { StreamEvent, StreamOptions, StreamResult } from './app/client/stream.js'
-export type { Balance } from './app/client/wallet-funds.js'
 export { type ManifestSigner, type ManifestVerdict, verifyManifest } from './app/manifest-signature.js'
 export {
   type BazaarAnswer,
@@ -65,7 +65,7 @@ export {
   type PublicNetwork,
   USDC_ASSET_ID,
 } from './domain/network.js'
-export { priceOf } from './domain/quote-for-display.js'
+export { priceOf } from './domain/price-for-display.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registered-agent.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { Registry } from './ports/agent-registry.js'

@@ -68,7 +68,7 @@ export type { Merchant, QuoteExtra } from './domain/quote-fields.js'
 export type { Path } from './domain/state-machine/run-machine.js'
 export type { Drawing, DrawnMachine, DrawnState } from './domain/state-machine/transition-table.js'
 export type { Subscription } from './domain/subscription-terms.js'
-export type { ExpressRequest, FastifyRequest, Gate, GateTerms } from './gate/gate-types-and-sold-answers.js'
+export type { ExpressRequest, FastifyRequest, Gate, GateTerms } from './gate/gate-types.js'
 export type { CallObserver, EndedCall, LoggedEntry, Runs, UnitsOfCall } from './ports/call-observer.js'
 // Ports, for those who bring their own stores
 export type {

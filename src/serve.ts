@@ -20,7 +20,7 @@ import { auditOf } from './audit/set-up-observers.js'
 import type { AgentDef, AgentOptions } from './domain/agent.js'
 import { SvcError } from './domain/errors.js'
 import { gateOver } from './gate/express-fastify-koa-hono.js'
-import type { Gate } from './gate/gate-types-and-sold-answers.js'
+import type { Gate } from './gate/gate-types.js'
 import { every, systemClock } from './ports/clock.js'
 import { registryOf } from './registry/read-registry.js'
 

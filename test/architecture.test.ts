@@ -85,7 +85,11 @@ const LAYERS = [
 /** The folders that the sandbox may import: it speaks and checks as Algorand and facilitators do, and lists what they list. */
 const OF_THE_SANDBOX = [
   ...['src/sandbox/', 'src/domain/', 'src/ports/'],
-  ...['src/adapters/algorand/', 'src/facilitator/group-checks.ts', 'src/facilitator/bazaar-index.ts'],
+  ...[
+    'src/adapters/algorand/',
+    'src/facilitator/official-group-checks.ts',
+    'src/facilitator/bazaar-index.ts',
+  ],
   'src/facilitator/x402-answers.ts',
   'src/registry/encode-boxes.ts',
 ]

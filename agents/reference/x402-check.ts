@@ -16,7 +16,7 @@ import {
 } from '../../src/checks/index.js'
 import { SvcError } from '../../src/domain/errors.js'
 import type { PublicNetwork } from '../../src/domain/network.js'
-import { priceOf } from '../../src/domain/quote-for-display.js'
+import { priceOf } from '../../src/domain/price-for-display.js'
 import type { PaymentRequirements } from '../../src/domain/x402.js'
 import type { ChainReader } from './chain/chain-reader.js'
 import { allPass, asChecks, type Check } from './checks.js'

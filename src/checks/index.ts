@@ -5,10 +5,15 @@
 
 // What an index says
 export { mentions } from '../bazaar/read-index-page.js'
+// Can this address be paid
+// Can an agent be paid: its address, facilitator and node
+export { optInCheck, payToCheck, sellingChecks } from './can-agent-be-paid.js'
+// Did it land
+export { amountOf, lookUp, type Sighting, whyNoPayment } from './did-transaction-land.js'
 // What a check found, and what to do about it
 export { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
 // Can an agent be found: from outside, as an index looks at it
-export { listingChecks } from './listing.js'
+export { listingChecks } from './is-agent-listed.js'
 // Is a quote payable
 export {
   judgedQuote,
@@ -16,9 +21,4 @@ export {
   quoteIn,
   reachProblems,
   type UsdcTerms,
-} from './quote.js'
-// Can this address be paid
-// Can an agent be paid: its address, facilitator and node
-export { optInCheck, payToCheck, sellingChecks } from './selling.js'
-// Did it land
-export { amountOf, lookUp, type Sighting, whyNoPayment } from './transaction.js'
+} from './is-quote-payable.js'

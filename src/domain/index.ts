@@ -34,6 +34,6 @@ export { nearest } from './option-checks.js'
 export { METHODS } from './path-pattern.js'
 export { windowShown } from './period.js'
 // Offers of strangers
-export { priceOf, quotedNetworks } from './quote-for-display.js'
+export { priceOf, quotedNetworks } from './price-for-display.js'
 export { primitiveText, shellWord } from './untrusted-text.js'
 export { isRecord } from './x402.js'

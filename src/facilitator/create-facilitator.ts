@@ -1,8 +1,7 @@
 /** A facilitator of one's own: answers the protocol over one node, and pays the fees with one key. */
 import { hash } from 'node:crypto'
 import { encodedMember } from '../adapters/algorand/decode-by-algosdk.js'
-import type { SuggestedParams } from '../adapters/algorand/node-clients.js'
-import { cachedParams } from '../adapters/algorand/node-clients.js'
+import { cachedParams, type SuggestedParams } from '../adapters/algorand/node-clients.js'
 import { nodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
 import { memoryCounters } from '../adapters/memory/counters.js'
 import { SdkError, SvcError } from '../domain/errors.js'
@@ -18,11 +17,11 @@ import type {
   SettleAnswer,
   VerifyAnswer,
 } from '../ports/facilitator.js'
-import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-payment.js'
+import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-before-sponsoring.js'
 import { facilitatorNode } from './facilitator-node.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
-import { type Refused, sponsoredGroup } from './group-checks.js'
+import { type Refused, sponsoredGroup } from './official-group-checks.js'
 import { begun, paymentSettler, type Settlement, sharedQuestions, simulated } from './settle-payment.js'
 import {
   BUDGET_EXHAUSTED,

@@ -1,7 +1,7 @@
 /** What a facilitator is asked and answers, in the protocol's words. The sandbox's facilitator says much of it alike. */
 import { isBounded, isRecord, X402_VERSION } from '../domain/x402.js'
 import type { SettleAnswer, SupportedAnswer, VerifyAnswer } from '../ports/facilitator.js'
-import type { Refused } from './group-checks.js'
+import type { Refused } from './official-group-checks.js'
 
 export const BUDGET_EXHAUSTED = 'sponsor_budget_exhausted'
 export const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'

@@ -17,19 +17,9 @@ import { SvcError } from '../domain/errors.js'
 import type { Handler, HandlerContext } from '../domain/handler.js'
 import { METHODS, type Method, routeName } from '../domain/path-pattern.js'
 import { BALANCE_KEY_HEADER } from '../domain/x402.js'
-import {
-  type ExpressRequest,
-  type Gate,
-  type GateTerms,
-  type HonoContext,
-  hearThrown,
-  held,
-  heldContext,
-  refuseSecond,
-  refuseUnsold,
-  whole,
-} from './gate-types-and-sold-answers.js'
+import type { ExpressRequest, Gate, GateTerms, HonoContext } from './gate-types.js'
 import { HeldResponse } from './hold-node-response.js'
+import { hearThrown, held, heldContext, refuseSecond, refuseUnsold, whole } from './sold-answers.js'
 
 type Named = (
   terms: Omit<GateTerms, 'name'> & { readonly name: string; readonly handler: Handler },

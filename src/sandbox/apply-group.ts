@@ -8,11 +8,11 @@ import {
   type Transaction,
 } from 'algosdk'
 import { encodeBase32, ZERO_ADDRESS } from '../adapters/algorand/address.js'
-import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
+import { encoded } from '../adapters/algorand/transaction-hashes.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { algoText, formRefusal, type Refusal, type SignatureRules } from './check-signatures.js'
-import type { Draft } from './move-balances.js'
-import type { LandedIds } from './waiting-groups.js'
+import type { Draft } from './draft-accounts.js'
+import type { LandedIds } from './pool-and-leases.js'
 
 export const MIN_FEE_MICRO_ALGOS = 1_000n
 

@@ -10,7 +10,13 @@ import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import { networkIdsOf } from '../domain/network.js'
 import { encodeHeader } from '../domain/x402.js'
 import type { BazaarIndex } from '../facilitator/bazaar-index.js'
-import { checkGroup, Refusal, type Refused, refusalOf, sponsoredGroup } from '../facilitator/group-checks.js'
+import {
+  checkGroup,
+  Refusal,
+  type Refused,
+  refusalOf,
+  sponsoredGroup,
+} from '../facilitator/official-group-checks.js'
 import { codeOf, invalid, type Question, questionIn, supportedAnswer } from '../facilitator/x402-answers.js'
 import { type Clock, sleep } from '../ports/clock.js'
 import { MIN_FEE_MICRO_ALGOS } from './apply-group.js'

@@ -1,13 +1,13 @@
 /** An Algorand ledger without consensus. It keeps every landed transaction, about 1 kB a payment, until the process ends. */
 import type { SignedTransaction } from 'algosdk'
-import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
+import { encoded } from '../adapters/algorand/transaction-hashes.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { systemClock } from '../ports/clock.js'
 import { type Evaluation, evaluateGroup, type MemberResult, type Simulated } from './apply-group.js'
 import type { Refusal } from './check-signatures.js'
-import { type Account, type Accounts, Draft } from './move-balances.js'
+import { type Account, type Accounts, Draft } from './draft-accounts.js'
+import { type Dropped, landedIds, waitingGroups } from './pool-and-leases.js'
 import type { Rounds } from './rounds.js'
-import { type Dropped, landedIds, waitingGroups } from './waiting-groups.js'
 
 export interface LandedTransaction {
   /** The transaction's id. */

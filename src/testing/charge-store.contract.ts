@@ -1,11 +1,11 @@
 /** The promises of `src/ports/charge-store.ts`, for any implementation of it. */
 import { balanceCases } from './charge-store/balance.cases.js'
+import { bearerCases } from './charge-store/bearer-of-payment-bytes.cases.js'
 import { boundedMemoryCases, ownersBudgetCases } from './charge-store/bounds-and-budgets.cases.js'
 import { closeCases } from './charge-store/close-and-forfeit.cases.js'
 import { casesOf, type MakeChargeStore } from './charge-store/fixture.js'
 import { leaseCases } from './charge-store/lapsed-leases-and-renewal.cases.js'
 import { concurrentCallsCases, openCases } from './charge-store/open-and-race.cases.js'
-import { bearerCases } from './charge-store/open-without-proof.cases.js'
 import { resentMovesCases } from './charge-store/resent-moves.cases.js'
 import { resolveCases } from './charge-store/resolve-orphan-by-chain.cases.js'
 import type { Contract } from './runner.js'

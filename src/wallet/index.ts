@@ -4,7 +4,7 @@ import { systemRandom } from '../ports/random.js'
 
 export { isValidAddress } from '../adapters/algorand/address.js'
 export { type SigningKey, signingKey } from '../adapters/algorand/signing-keys.js'
-export { algos, fundingFirst, type Holdings, holdingsOf } from './holdings.js'
+export { algos, fundingFirst, type Holdings, holdingsOf } from './holdings-and-opt-in.js'
 export { optIn } from './send.js'
 
 /** A new key that only this process knows, and its 25 words. */

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addressCheck, listingChecks } from '../../src/checks/listing.js'
+import { addressCheck, listingChecks } from '../../src/checks/is-agent-listed.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { defineEndpoint } from '../../src/index.js'
 import { closing } from '../support/closing.js'

@@ -1,6 +1,6 @@
 /** `svc doctor`: each thing that can be wrong, found and named with its cure, and nothing else with it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { algorandNode } from '../../src/checks/selling.js'
+import { algorandNode } from '../../src/checks/can-agent-be-paid.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { emptyNode } from '../support/empty-node.js'

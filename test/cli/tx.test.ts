@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transfers.js'
-import { lookUp, type Sighting, whyNoPayment } from '../../src/checks/transaction.js'
+import { lookUp, type Sighting, whyNoPayment } from '../../src/checks/did-transaction-land.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { closing } from '../support/closing.js'
 

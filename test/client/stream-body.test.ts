@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { Timeline } from '../../proof/simulation/kernel/timeline.js'
 import { exchangeOver, openReply } from '../../src/app/client/http-reply.js'
-import { type Watch, watchedBody } from '../../src/app/client/stream.js'
+import { type Watch, watchedBody } from '../../src/app/client/read-streamed-answer.js'
 import { SdkError } from '../../src/domain/errors.js'
 import { clockOf } from '../support/virtual-clock.js'
 

@@ -1,6 +1,6 @@
 /** Server-sent events out of bytes, however they are cut. */
 import { describe, expect, it } from 'vitest'
-import { eventsIn, type StreamEvent } from '../../src/app/client/stream.js'
+import { eventsIn, type StreamEvent } from '../../src/app/client/read-streamed-answer.js'
 
 const tooLarge = (charactersMax: number) => new Error(`more than ${charactersMax}`)
 

@@ -15,7 +15,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'src/adapters/metrics/': 'names of metrics',
   'src/facilitator/facilitator-metrics.ts': 'names of metrics',
   'src/adapters/redis/connection.ts': "Redis's own words",
-  'src/facilitator/group-checks.ts': "reasons of facilitators, spelled as a real one's",
+  'src/facilitator/official-group-checks.ts': "reasons of facilitators, spelled as a real one's",
   'src/sandbox/agent-registry.ts': 'fields of a contract',
 }
 

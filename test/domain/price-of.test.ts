@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
-import { priceOf } from '../../src/domain/quote-for-display.js'
+import { priceOf } from '../../src/domain/price-for-display.js'
 import { LOCALNET } from '../support/localnet.js'
 
 const mainnet = CAIP2.mainnet

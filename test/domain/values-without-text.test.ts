@@ -1,7 +1,7 @@
 /** `String(value)` throws for `{"toString": 0}`. What strangers wrote is read without it. */
 import { describe, expect, it } from 'vitest'
 import { readIndexPage } from '../../src/bazaar/read-index-page.js'
-import { priceOf } from '../../src/domain/quote-for-display.js'
+import { priceOf } from '../../src/domain/price-for-display.js'
 import { verifyAgent } from '../../src/registry/verify-agent.js'
 
 const TRAP = JSON.parse('{"toString": 0, "valueOf": 0}')

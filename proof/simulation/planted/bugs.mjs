@@ -789,13 +789,13 @@ export const ON_BALANCES = [
     meets: 'gates × failures',
     edits: [
       {
-        file: 'src/gate/gate-types-and-sold-answers.ts',
+        file: 'src/gate/sold-answers.ts',
         find: '  refuseUnsold(head, redirects)\n  if (body instanceof Readable)',
         replace:
           '  refuseUnsold(head, redirects)\n  head = { ...head, status: 200 }\n  if (body instanceof Readable)',
       },
       {
-        file: 'src/gate/gate-types-and-sold-answers.ts',
+        file: 'src/gate/sold-answers.ts',
         find: 'toUSVString(body), ...head })',
         replace: 'toUSVString(body), ...head, status: 200 })',
       },
@@ -807,7 +807,7 @@ export const ON_BALANCES = [
     meets: 'gates × failures',
     edits: [
       {
-        file: 'src/gate/gate-types-and-sold-answers.ts',
+        file: 'src/gate/sold-answers.ts',
         find: "        ctx.app.emit('error', cause, ctx)\n        throw cause",
         replace: "        ctx.app.emit('error', cause, ctx)\n        ctx.status = 200\n        ctx.body = ''",
       },

@@ -9,9 +9,9 @@ import {
 } from 'algosdk'
 import { LRUCache } from 'lru-cache'
 import { verifySignature } from '#platform'
-import { encodeAddress, encodeBase32 } from './address.js'
+import { encodeAddress } from './address.js'
 import { endOfValue, mapHasKey } from './msgpack.js'
-import { bytesToSign, hashOf, signedBytes, UNSIGNED_HEAD, ungroupedHashOf } from './transaction-hashes.js'
+import { encoded, hashOf, signedBytes, UNSIGNED_HEAD } from './transaction-hashes.js'
 
 /** Algorand's limits of a transaction are well below this, logic signatures included. */
 export const TRANSACTION_BYTES_MAX = 16_384
@@ -33,25 +33,6 @@ export function decodeMember(bytes: Uint8Array): GroupMember | undefined {
   } catch {
     return undefined
   }
-}
-
-export interface Encoded {
-  readonly bytes: Buffer
-  readonly txId: string
-  /** The hash of the transaction without its group's id. The group's id is made of these hashes. */
-  readonly ungroupedHash: Buffer
-}
-
-const known = new WeakMap<Transaction, Encoded>()
-
-export function encoded(txn: Transaction): Encoded {
-  const before = known.get(txn)
-  if (before) return before
-  const bytes = bytesToSign(txn)
-  const hash = hashOf(bytes)
-  const now = { bytes, txId: encodeBase32(hash), ungroupedHash: ungroupedHashOf(bytes.subarray(2)) }
-  known.set(txn, now)
-  return now
 }
 
 /** The length of the Base64 texts that are remembered: some 500 payments between `/verify` and `/settle`. */

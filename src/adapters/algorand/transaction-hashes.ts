@@ -64,3 +64,22 @@ export function isWholeGroup(
 export function signedBytes(txnBytes: Uint8Array, signature: Uint8Array): Buffer {
   return Buffer.concat([SIGNED_HEAD, signature, SIGNED_BODY, txnBytes])
 }
+
+export interface Encoded {
+  readonly bytes: Buffer
+  readonly txId: string
+  /** The hash of the transaction without its group's id. The group's id is made of these hashes. */
+  readonly ungroupedHash: Buffer
+}
+
+const known = new WeakMap<Transaction, Encoded>()
+
+export function encoded(txn: Transaction): Encoded {
+  const before = known.get(txn)
+  if (before) return before
+  const bytes = bytesToSign(txn)
+  const hash = hashOf(bytes)
+  const now = { bytes, txId: encodeBase32(hash), ungroupedHash: ungroupedHashOf(bytes.subarray(2)) }
+  known.set(txn, now)
+  return now
+}

@@ -1,6 +1,6 @@
 /** What a seller says in addition to its quote is no part of the sale. */
 import { readPeriodMs } from '../../domain/period.js'
-import { isForWindow } from '../../domain/quote-for-display.js'
+import { isForWindow } from '../../domain/price-for-display.js'
 import type { Clock } from '../../ports/clock.js'
 import { type Charged, isOfEarlierPayment } from './charge-evidence.js'
 import { resourceIn, type SelectedRequirements, type Wanted } from './read-quote.js'

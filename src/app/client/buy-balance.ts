@@ -2,7 +2,7 @@
 import { SdkError, SvcError, shown } from '../../domain/errors.js'
 import { formatUsd, parseBaseUnits } from '../../domain/money.js'
 import { readPeriodMs } from '../../domain/period.js'
-import { isForWindow } from '../../domain/quote-for-display.js'
+import { isForWindow } from '../../domain/price-for-display.js'
 import {
   BALANCE_ENDPOINT,
   BALANCE_KEY_HEADER,

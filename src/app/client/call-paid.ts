@@ -2,7 +2,7 @@
 import { SvcError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { usdNumber } from '../../domain/money.js'
-import { isForWindow } from '../../domain/quote-for-display.js'
+import { isForWindow } from '../../domain/price-for-display.js'
 import { isRecord, type PaymentRequired, type PaymentRequirements } from '../../domain/x402.js'
 import { unlessAborted } from '../../ports/clock.js'
 import type { HttpRequest } from './build-request.js'

@@ -24,6 +24,7 @@ import { wakefulClock } from '../../ports/clock.js'
 import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, systemRandom } from '../../ports/random.js'
 import type { SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
+import { type Balance, fundsCheck, walletBalance } from './check-funds-before-signing.js'
 import { type HeldBalances, heldBalances } from './held-balances.js'
 import { type Exchange, exchangeOver, openReply } from './http-reply.js'
 import { lateSettlements } from './late-settlements.js'
@@ -31,7 +32,6 @@ import { type ReceiptBook, receiptBook } from './receipt-book.js'
 import { type AskingDeps, type RetryOptions, retryPolicy } from './send-with-retries.js'
 import { ledgerOption, type SpendingLimits, spendingLimits } from './spending-limits.js'
 import { type SubscriptionKeys, subscriptionKeys } from './subscription-keys.js'
-import { type Balance, fundsCheck, walletBalance } from './wallet-funds.js'
 
 /** Who pays, on which network, and how much at most. Without a key or a signer the client can only make free calls. */
 export interface ClientOptions extends KeyOptions {

@@ -1,7 +1,7 @@
 /** Reads an agent's manifest. Everything in it is the agent's claim: data, never an instruction. */
 import { SdkError } from '../../domain/errors.js'
 import type { Manifest } from '../../domain/manifest.js'
-import { isForWindow } from '../../domain/quote-for-display.js'
+import { isForWindow } from '../../domain/price-for-display.js'
 import { isRecord, type PaymentRequired } from '../../domain/x402.js'
 import { type HttpRequest, requestOf } from './build-request.js'
 import { type HttpReply, recordOf } from './http-reply.js'

@@ -2,8 +2,8 @@
 
 // A received answer
 export { mediaTypeOf } from './http-reply.js'
+// Events of a stream
+export { eventsIn, messagesIn } from './read-streamed-answer.js'
 // What was paid, in the same words everywhere
 export { endLines, failedAfter, isAfterPayment, type PaymentEnd, type ShownWindow } from './receipt-book.js'
 export { outcomeOfResult } from './result-types.js'
-// Events of a stream
-export { eventsIn, messagesIn } from './stream.js'

@@ -2,16 +2,18 @@
 import type { Manifest } from '../../domain/manifest.js'
 import { usdNumber, usdToBaseUnits } from '../../domain/money.js'
 import { refuseUnknown } from '../../domain/option-checks.js'
-import { priceOf } from '../../domain/quote-for-display.js'
+import { priceOf } from '../../domain/price-for-display.js'
 import { unlessAborted } from '../../ports/clock.js'
 import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build-request.js'
 import { balanceUrl, buyBalance, type TopUpOptions } from './buy-balance.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
 import { buyWindow, callPaid, type Estimate, estimateCall, quoteCall } from './call-paid.js'
+import type { Balance } from './check-funds-before-signing.js'
 import { noSigner } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { discover } from './fetch-manifest.js'
 import { type PayingFetch, payingFetch } from './paying-fetch.js'
+import { type StreamOptions, type StreamResult, streamOf, watchOf } from './read-streamed-answer.js'
 import type { Receipts } from './receipt-book.js'
 import {
   type ActiveSubscription,
@@ -22,8 +24,6 @@ import {
   type SubscribeResult,
   type TopUpResult,
 } from './result-types.js'
-import { type StreamOptions, type StreamResult, streamOf, watchOf } from './stream.js'
-import type { Balance } from './wallet-funds.js'
 
 /** All of {@link SvcClient} but its options: the simulation makes clients over settings of its own. */
 export abstract class PayingClient {

@@ -17,9 +17,9 @@ import type { Settings } from './client-options.js'
 import { exchangeOver, type HttpReply, headOf, isSuccess, openReply, wholeReply } from './http-reply.js'
 import type { Asking, PaymentSlot } from './purchase.js'
 import { isQuote } from './read-quote.js'
+import { streamOf, watchOf } from './read-streamed-answer.js'
 import { type CallPayment, type CallResult, toldOf } from './result-types.js'
 import { ask, type UnpaidReply } from './send-with-retries.js'
-import { streamOf, watchOf } from './stream.js'
 
 /** What a request by `fetch` paid, or sent. */
 export interface FetchPayment extends CallPayment {

@@ -4,7 +4,7 @@ import { SdkError, type SvcError, shown } from '../../domain/errors.js'
 import { PAYMENT_IDENTIFIER } from '../../domain/idempotency-key.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
-import { isForWindow, isPaid, quotedNetworks } from '../../domain/quote-for-display.js'
+import { isForWindow, isPaid, quotedNetworks } from '../../domain/price-for-display.js'
 import {
   BALANCE_EXTENSION,
   decodeAnswerHeader,

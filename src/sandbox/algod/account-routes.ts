@@ -1,8 +1,8 @@
 import { decodeAddress } from '../../adapters/algorand/address.js'
 import { BASE_UNITS_MAX } from '../../domain/money.js'
 import { USDC_DECIMALS } from '../../domain/network.js'
+import { type Holding, minBalanceMicroAlgos } from '../draft-accounts.js'
 import type { Ledger } from '../ledger.js'
-import { type Holding, minBalanceMicroAlgos } from '../move-balances.js'
 import type { Reply, SandboxRequest } from '../serve-http.js'
 import { addressIn, digits, excludesIn, formatIn, formatted, refused, uintIn } from './replies.js'
 

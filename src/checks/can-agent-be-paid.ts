@@ -7,7 +7,7 @@ import { formatUsd } from '../domain/money.js'
 import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../domain/network.js'
 import { isAddress } from '../domain/untrusted-text.js'
 import { isRecord } from '../domain/x402.js'
-import { algos } from '../wallet/holdings.js'
+import { algos } from '../wallet/holdings-and-opt-in.js'
 import { type Finding, failed, messageOf, ok, quoted, skipped } from './finding.js'
 
 export interface Seller {

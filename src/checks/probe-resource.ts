@@ -6,10 +6,10 @@ import type { JSONSchema } from '../domain/endpoint-schemas.js'
 import type { NetworkFacts } from '../domain/network.js'
 import type { Method } from '../domain/path-pattern.js'
 import { isRecord, PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from '../domain/x402.js'
+import { isAllowedOrigin, request } from './ask-as-index.js'
 import { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
-import { judgedQuote, type Quote, quoteIn, type UsdcTerms } from './quote.js'
-import { isAllowedOrigin, request } from './request.js'
-import type { Claimed } from './resource-list.js'
+import { judgedQuote, type Quote, quoteIn, type UsdcTerms } from './is-quote-payable.js'
+import type { Claimed } from './read-x402-list.js'
 
 type Probed =
   | { readonly finding: Finding; readonly reply: HttpReply; readonly quote: Quote }

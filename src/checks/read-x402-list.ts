@@ -4,8 +4,8 @@ import { type NetworkFacts, networkOf } from '../domain/network.js'
 import { METHODS, type Method } from '../domain/path-pattern.js'
 import { isAddress } from '../domain/untrusted-text.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
+import { jsonAt } from './ask-as-index.js'
 import { type Finding, failed, ok, quoted } from './finding.js'
-import { jsonAt } from './request.js'
 
 /** A resource that the agent says it sells. The other fields are as the list has them, or absent. */
 export interface Claimed {

@@ -3,10 +3,9 @@
  * to a listed address. Everything is checked before the first signature, because a signature cannot be taken back.
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
-import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
 import type { SuggestedParams } from '../adapters/algorand/node-clients.js'
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
-import { isWholeGroup } from '../adapters/algorand/transaction-hashes.js'
+import { encoded, isWholeGroup } from '../adapters/algorand/transaction-hashes.js'
 import { formatUsd, parseBaseUnits } from '../domain/money.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { isRecord } from '../domain/x402.js'
@@ -18,7 +17,7 @@ import {
   Refusal,
   type Refused,
   refusalOf,
-} from './group-checks.js'
+} from './official-group-checks.js'
 
 export type Checked =
   | (CheckedGroup & {

@@ -10,8 +10,8 @@ import { fromBase64, textOf } from '../domain/bytes.js'
 import { deeperThan } from '../domain/json.js'
 import { parseBaseUnits } from '../domain/money.js'
 import { type NetworkFacts, networkOf } from '../domain/network.js'
+import { isPaid } from '../domain/price-for-display.js'
 import { isLabel, TAGS_MAX } from '../domain/quote-fields.js'
-import { isPaid } from '../domain/quote-for-display.js'
 import {
   decodeAnswerHeader,
   isRecord,

@@ -6,11 +6,11 @@ import type { BazaarResource } from '../bazaar/read-index-page.js'
 import { isLoopback } from '../domain/caller-ip-network.js'
 import type { NetworkFacts } from '../domain/network.js'
 import { isRecord } from '../domain/x402.js'
+import { jsonAt, request } from './ask-as-index.js'
 import { type Finding, failed, judged, ok, quoted, skipped } from './finding.js'
-import { reachProblems } from './quote.js'
-import { jsonAt, request } from './request.js'
-import { resourceChecks } from './resource-checks.js'
-import { type Claimed, claimedIn, ENTRIES_MAX, resourceListCheck } from './resource-list.js'
+import { reachProblems } from './is-quote-payable.js'
+import { resourceChecks } from './probe-resource.js'
+import { type Claimed, claimedIn, ENTRIES_MAX, resourceListCheck } from './read-x402-list.js'
 
 export interface Listing {
   /** The agent's address, with the path at which it is mounted. */

@@ -1,8 +1,8 @@
 /** A node's pool: groups that were accepted and have not landed. Each sees what the ones before it did. */
 import type { SignedTransaction, Transaction } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/address.js'
-import { encoded } from '../adapters/algorand/decode-by-algosdk.js'
-import { type Account, Draft } from './move-balances.js'
+import { encoded } from '../adapters/algorand/transaction-hashes.js'
+import { type Account, Draft } from './draft-accounts.js'
 
 export interface LandedIds {
   hasTransaction(txId: string): boolean

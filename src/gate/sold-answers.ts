@@ -1,0 +1,97 @@
+/** Which answers of a route a gate sells, and what routes of Koa leave and routes of Express throw. */
+import { isAscii } from 'node:buffer'
+import type { OutgoingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
+import { toUSVString } from 'node:util'
+import type { Koa } from '../adapters/http/koa-request.js'
+import type { Reply } from '../adapters/http/reply.js'
+import { bodyIn, handToKoa, takeHeaders } from '../adapters/http/write-node-response.js'
+import { NoAnswer, renderHead, renderResponse } from '../app/charge/render-answer.js'
+import { COLLECTED_BYTES_MAX, renderStream } from '../app/charge/stream-from-handler.js'
+import { type Answer, ForwardedAnswer } from '../domain/handler.js'
+import type { ExpressRequest } from './gate-types.js'
+import { type HeldAnswer, HeldResponse, NotHeld, WROTE_PAST } from './hold-node-response.js'
+
+const heard = new WeakSet<object>()
+
+/** What a route of Express throws passes behind its own handlers, and before the app's handlers of errors. */
+export function hearThrown(route: ExpressRequest['route']): void {
+  if (route === undefined || heard.has(route)) return
+  heard.add(route)
+  for (const method of Object.keys(route.methods ?? {}))
+    Reflect.get(route, method.replace('_', '')).call(route, threw)
+}
+
+function threw(cause: unknown, _req: unknown, res: object, next: (cause: unknown) => void): void {
+  HeldResponse.threw(res, cause)
+  next(cause)
+}
+
+/** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */
+export function heldContext(ctx: Koa.Context) {
+  const { res } = ctx
+  /** The headers that stood when the route began, as long as it is at work. */
+  let before: OutgoingHttpHeaders | undefined
+  let isAnswered = false
+  return {
+    res,
+    isSent: () => res.headersSent,
+    async answerOf(next: () => Promise<unknown>): Promise<HeldAnswer> {
+      const stood = res.getHeaders()
+      before = stood
+      try {
+        await next()
+      } catch (cause) {
+        ctx.app.emit('error', cause, ctx)
+        throw cause
+      } finally {
+        before = undefined
+      }
+      if (ctx.respond !== false && !res.headersSent)
+        return { status: ctx.status, headers: takeHeaders(res, stood), body: bodyIn(ctx) }
+      if (!isAnswered) res.destroy()
+      throw new NotHeld(WROTE_PAST)
+    },
+    send(reply: Reply): void {
+      isAnswered = true
+      if (before === undefined) return void handToKoa(ctx, reply)
+      // At once: what the route puts into its context later would be sent, while middleware around the gate waits.
+      takeHeaders(res, before)
+      ctx.respond = false
+      new HeldResponse(res, false).send(reply)
+    },
+  }
+}
+
+/** A second gate would take a second price from the balance of a buyer who agreed to the first. */
+export function refuseSecond(isGated: unknown): void {
+  if (isGated) throw new NotHeld('a route is behind two gates, and has one price')
+}
+
+export function held({ status, headers, body }: HeldAnswer, redirects?: boolean): ForwardedAnswer {
+  return soldAs({ status, ...renderHead(headers) }, body, redirects)
+}
+
+/** A body that comes in pieces is read as a stream that a handler returned. */
+function soldAs(head: Omit<Answer, 'body'>, body: HeldAnswer['body'], redirects?: boolean): ForwardedAnswer {
+  refuseUnsold(head, redirects)
+  if (body instanceof Readable) return new ForwardedAnswer({ body: '', ...head }, renderStream(body)!.source)
+  if (Buffer.byteLength(body) > COLLECTED_BYTES_MAX)
+    throw new NoAnswer(`more than the ${COLLECTED_BYTES_MAX} bytes that are held`)
+  // Node sends a text and its head in one write.
+  if (typeof body === 'string') return new ForwardedAnswer({ body: toUSVString(body), ...head })
+  const bytes = Buffer.from(body)
+  return new ForwardedAnswer({ body: isAscii(bytes) ? bytes.toString('latin1') : bytes, ...head })
+}
+
+export function refuseUnsold({ status }: Pick<Answer, 'status'>, redirects?: boolean): void {
+  if (status === 206 || status === 304) throw new NoAnswer(`${status}, which nobody asked for`)
+  // Such as the way to an app's login. Clients follow none with a payment.
+  if (status >= 300 && status < 400 && !redirects)
+    throw new NoAnswer(`${status}, which \`sellRedirects: true\` in its terms would sell`)
+}
+
+export async function whole(answer: Response, redirects?: boolean): Promise<ForwardedAnswer> {
+  const { body, ...head } = await renderResponse(answer)
+  return soldAs(head, body, redirects)
+}

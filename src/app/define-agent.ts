@@ -87,10 +87,10 @@ export function atStart<T>(define: () => T, entry: (...given: never) => unknown)
 }
 
 function checkSchemas({ name, input, inputSchema, output, allowSlowInput }: EndpointDef): void {
-  // A library checks with its own means: its JSON Schema is published, and a stranger's input never meets it.
+  // A schema library checks inputs itself. Its JSON Schema is only published, so that no input is checked by it.
   const isNeverChecked = inputSchema !== undefined
   if (input !== undefined) checkSchema(name, 'input', input, isNeverChecked || allowSlowInput === true)
-  // What the handler answers is the seller's own, so that its check may be slow.
+  // The seller's own handler makes the outputs, so their check may be slow.
   if (output !== undefined) checkSchema(name, 'output', output, true)
 }
 

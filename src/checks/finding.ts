@@ -29,7 +29,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Enough to recognize a text; the rest is a stranger's. */
+/** This much is enough to recognize a text. More would only repeat what a stranger wrote. */
 const QUOTED_LENGTH_MAX = 120
 
 /** A stranger's value is data: shortened, escaped, and in quotation marks. */

@@ -97,7 +97,7 @@ export function readDefinition<Table extends OptionTable>(
   }
 }
 
-/** Without the fields that have no value. */
+/** A copy without the fields that are `undefined`. */
 export function present<Fields extends object>(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields
 }

@@ -91,7 +91,7 @@ export class Draft {
     this.set(address, { ...account, holdings })
   }
 
-  /** An account that is rekeyed to itself is as if it never had been. */
+  /** Rekeying an account to itself gives it back its own key. */
   rekey(address: string, to: string): void {
     const { authAddr: _, ...account } = this.account(address)
     this.set(address, to === address ? account : { ...account, authAddr: to })

@@ -127,7 +127,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-/** Its own addresses, and no token: the definition may have had those of a real network. */
+/** The network at the sandbox's own addresses. The definition's addresses and tokens may be those of a real network. */
 function atThis(url: string, { name, genesisId, genesisHash, usdc }: NetworkDefinition): NetworkDefinition {
   return { name, genesisId, genesisHash, usdc, algodUrl: url, indexerUrl: url, facilitatorUrl: url }
 }

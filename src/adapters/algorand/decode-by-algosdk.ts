@@ -49,12 +49,12 @@ export function decodedMember(text: string): GroupMember | undefined {
   return now
 }
 
-/** The canonical encoding of a member. Where it has a plain signature, or none, it is the transaction's in a wrapper. */
+/** The canonical encoding of a member. A plain signature, or none, is put around the transaction's own bytes. */
 export function encodedMember(signed: SignedTransaction): Uint8Array {
   return encodedWith(signed, encoded(signed.txn).bytes)
 }
 
-/** The same, by the bytes that are signed, where they are at hand. */
+/** As {@link encodedMember}, for callers who have the signed bytes already. */
 export function encodedWith(signed: SignedTransaction, signedText: Uint8Array): Uint8Array {
   const { sig, msig, lsig, pqsig, sgnr } = signed
   if (msig ?? lsig ?? pqsig ?? sgnr) return encodeMsgpack(signed)

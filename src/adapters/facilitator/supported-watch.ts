@@ -80,7 +80,7 @@ export function watchSupported(options: WatchOptions) {
     get lastError() {
       return lastError
     },
-    /** As `known`, but waits up to `firstWaitMs` for the first read, counted once for all callers together. */
+    /** Returns `known`. Before the first read, callers share one wait of at most `firstWaitMs`. */
     current(): Supported | Promise<Supported | undefined> {
       if (known) return known
       firstWait ??= firstAnswer()

@@ -27,11 +27,11 @@ export function momentOf(clock: Pick<Clock, 'now' | 'monotonic'>): Moment {
 
 /** What the quote said of the window that was bought. Without it, the key came from elsewhere. */
 export interface WindowTerms {
-  /** What it said was sold: its `resource.url`. */
+  /** The quote's `resource.url`, which names what is sold. */
   readonly resource?: string
   /** From when and for how long the window is open; without it, the window ends when the seller says. */
   readonly lasting?: { readonly begun: Moment; readonly lastsMs: number }
-  /** How many calls it said the window has, or `null` where it said a period alone. Without it, the seller's own count holds. */
+  /** How many calls the quote gave the window; `null` where it gave a period alone. Without this, the seller's own count holds. */
   readonly calls?: number | null
   /** Neither quote nor caller said that a window is sold. The key is sent, and nothing is concluded from it. */
   readonly isGuess?: boolean

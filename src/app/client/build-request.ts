@@ -39,11 +39,11 @@ export interface HttpRequest {
   readonly maxPrice?: bigint
   /** `maxPrice` replaces the client's own: the caller named what it pays. */
   readonly isOwnLimit?: true
-  /** Its caller named no method, and it has no body: it is asked by GET where the endpoint wants that. */
+  /** The caller gave no method and no body: the request is sent by GET where the endpoint wants that. */
   readonly mayBeGet?: boolean
 }
 
-/** Those of all calls. A limit that is misspelt is no limit, so that unknown options are refused. */
+/** The options of every call. Unknown ones are refused: a misspelt limit would limit nothing. */
 const OPTIONS = {
   method: asGiven<string | undefined>(),
   headers: asGiven<RequestOptions['headers']>(),

@@ -42,12 +42,12 @@ export interface PurchaseDeps extends Settings {
   readonly slot?: PaymentSlot
 }
 
-/** Has the payment of a call, once it is signed. A call whose slot has one already sends the same one again. */
+/** Holds the signed payment of a call. A call whose slot is filled sends the same payment again. */
 export interface PaymentSlot {
   payment?: ReadyPayment | undefined
-  /** Has the payment before it leaves. If it rejects, nothing is sent. */
+  /** Stores the payment before it is sent. If this rejects, nothing is sent. */
   readonly keep?: (payment: ReadyPayment) => Promise<void>
-  /** Of a call on a balance whose end is not known. A call whose slot has it is that call. */
+  /** The key of a call on a balance whose end is unknown. A call whose slot has this key repeats that call. */
   idempotencyKey?: string | undefined
 }
 

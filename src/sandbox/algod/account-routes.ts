@@ -89,7 +89,7 @@ function shownHolding(assetId: bigint, { amount, frozen }: Holding): object {
   return { amount, 'asset-id': assetId, 'is-frozen': frozen }
 }
 
-/** As a node's database has it: zero values are left out. */
+/** The encoding of a node's database, which leaves zero values out. */
 function encodedHolding({ amount, frozen }: Holding): object {
   return { a: amount || undefined, f: frozen || undefined }
 }

@@ -81,7 +81,7 @@ export interface EndpointEntry {
 export interface Rate {
   readonly terms: CounterTerms
   readonly per: 'payer' | 'ip'
-  /** Separates an agent's counts from its sisters', and those of an endpoint with its own limit from the other endpoints'. */
+  /** Whose counts they are: the agent's, or those of an endpoint that has a limit of its own. */
   readonly bucket: string
 }
 

@@ -27,7 +27,6 @@ export function entryMaker(
   { agent, network, basePath, checksAnswers, networkIds, maxTimeoutSeconds, rate, rules, warn }: Settings,
   owner: Owner,
 ): (def: EndpointDef) => EndpointEntry {
-  // The real limit is the payment's own validity.
   const { payTo, extra } = agent
   const terms = {
     network,
@@ -52,16 +51,18 @@ export function entryMaker(
   }
   warnOfMetadata(agent, warn)
   return def => {
-    const owned = ownership(def, owner)
+    const soldAs = firstName(def.name, def.formerly)
+    const ownName = endpointOwner(owner, soldAs)
     const shared = {
       def,
-      ...owned,
+      owner: ownName,
+      soldAs,
       check: inputCheck(def),
       examples: () => examplesOf(def.input),
       checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
       takesBalance: takesBalance(agent.balance, def),
       periodMs: periodOf(agent, def),
-      rate: rateOf(def.rateLimit, rate, owner.agent, owned.owner),
+      rate: rateOf(def.rateLimit, rate, owner.agent, ownName),
     }
     const entries = methodsOf(def).map((method, at) => {
       return [
@@ -76,11 +77,6 @@ export function entryMaker(
 function periodOf({ balance }: AgentDef, { sells, subscription }: EndpointDef): number | undefined {
   const sold = sells ? balance : subscription
   return sold && periodMs(sold.period)
-}
-
-function ownership({ name, formerly }: EndpointDef, owner: Owner) {
-  const soldAs = firstName(name, formerly)
-  return { owner: endpointOwner(owner, soldAs), soldAs }
 }
 
 /** The endpoint's own limit, else the server's; `undefined` where there is neither. */

@@ -44,8 +44,8 @@ function verdictOf(deps: ChargeDeps, call: Call, rate: Rate) {
 function countedAs({ endpoint, request, balance }: Call, { per }: Rate): string | undefined {
   if (per === 'ip') return `ip:${callerIpNetwork(request.clientAddress)}`
   if (balance !== undefined) return balanceSlot(balance.id)
-  const { subscriptionKey } = request
-  return subscriptionKey && `window:${windowId(endpoint.owner, subscriptionKey)}`
+  const { subscriptionKey: key } = request
+  return key === undefined ? undefined : `window:${windowId(endpoint.owner, key)}`
 }
 
 /**

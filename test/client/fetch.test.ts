@@ -58,6 +58,19 @@ describe('an endpoint that is paid', () => {
     expect(spent()).toBe(PRICE)
   })
 
+  it.each(['PAYMENT-SIGNATURE', 'X-PAYMENT'])(
+    'is not bought where its caller pays by %s: the answer is the seller’s own',
+    async name => {
+      const { client, spent } = market.payer()
+      const seller = await market.seller((_, shop) => shop.challenge(shop.entry()))
+      const response = await client.fetch(seller.url, { method: 'POST', headers: { [name]: 'e30=' } })
+      expect(response.status).toBe(402)
+      expect(seller.seen).toHaveLength(1)
+      expect([...client.receipts]).toEqual([])
+      expect(spent()).toBe(0n)
+    },
+  )
+
   it('of an official server is bought once by GET, POST, PUT and DELETE', async () => {
     const sold: Sold = { price: '$0.01', work: body => ({ body }) }
     const routes = Object.fromEntries(['GET', 'POST', 'PUT', 'DELETE'].map(method => [`${method} /it`, sold]))

@@ -2,7 +2,7 @@
 import { SdkError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { asGiven, flag, type Option, optional, readOptions, usd } from '../../domain/option-checks.js'
-import { PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
+import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
 
 /** How a request is sent. */
 export interface RequestOptions {
@@ -106,13 +106,18 @@ function bodyOf(body: unknown, type: string | null): string | Uint8Array | undef
 
 /** `Headers` checks every character as fetch does, but before anything is signed. */
 function headersOf({ headers, idempotencyKey }: Pick<CallOptions, 'headers' | 'idempotencyKey'>): Headers {
+  let own: Headers
   try {
-    const own = new Headers(headers)
+    own = new Headers(headers)
     if (idempotencyKey !== undefined) own.set(IDEMPOTENCY_KEY_HEADER, idempotencyKey)
-    // A payment of the caller's would count against no limit.
-    if (!own.has(PAYMENT_SIGNATURE_HEADER) && !own.has('x-payment')) return own
   } catch {
-    // Falls through: it is no header.
+    throw new SdkError('A header has a name or a value that HTTP does not allow', 'invalid_request')
   }
-  throw new SdkError('A header is a payment, or none that HTTP allows', 'invalid_request')
+  // It would count against no limit.
+  if (hasPayment(own)) throw new SdkError('The headers have a payment: the client pays', 'invalid_request')
+  return own
 }
+
+/** Whether the caller pays by itself. */
+export const hasPayment = (headers: Headers) =>
+  headers.has(PAYMENT_SIGNATURE_HEADER) || headers.has(LEGACY_PAYMENT_HEADER)

@@ -6,11 +6,11 @@ import { globalFetch, sha512_256 } from '#platform'
 import { toBase64 } from '../../domain/bytes.js'
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
-import { BALANCE_KEY_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
+import { BALANCE_KEY_HEADER } from '../../domain/x402.js'
 import { type Clock, unlessAborted, withTimeout } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/exchange.js'
 import { SUBSCRIPTION_HEADER } from './bought-subscription.js'
-import { fieldsOf, type HttpRequest } from './build-request.js'
+import { fieldsOf, type HttpRequest, hasPayment } from './build-request.js'
 import { callPaid } from './call-paid.js'
 import { callFailed } from './client-errors.js'
 import type { Settings } from './client-options.js'
@@ -66,8 +66,7 @@ export function payingFetch(settings: Settings): PayingFetch {
       const body = bytes instanceof Uint8Array ? new Blob([bytes as Uint8Array<ArrayBuffer>]) : bytes
       return send(url.href, { method, headers, body, redirect: asked.redirect, signal })
     }
-    if (!/^https?:$/.test(request.url.protocol) || asked.headers.has(PAYMENT_SIGNATURE_HEADER))
-      return asFetch(request)
+    if (!/^https?:$/.test(request.url.protocol) || hasPayment(asked.headers)) return asFetch(request)
 
     let passed: { readonly reply: HttpReply; readonly response: Response } | undefined
     let last: HttpReply | undefined

@@ -102,9 +102,15 @@ async function writeSecret(path: string, words: string): Promise<void> {
     if (error.code !== 'EEXIST') throw error
     throw new SvcError(`${path} exists: a wallet is never overwritten`, 'file_exists')
   })
-  // What a full disk leaves would stand in the way of the next attempt.
-  await file.writeFile(`${words}\n`).catch(cause => rm(path).then(() => Promise.reject(cause)))
-  await file.close()
+  try {
+    await file.writeFile(`${words}\n`)
+  } catch (cause) {
+    // A full disk leaves a file without the words, which the next attempt would take for a wallet.
+    await rm(path, { force: true })
+    throw cause
+  } finally {
+    await file.close()
+  }
 }
 
 async function asked(address: string): Promise<void> {

@@ -341,9 +341,9 @@ export const ONCE_THERE = [
     edits: [
       {
         file: 'src/app/server/endpoint-entries.ts',
-        find: 'function ownership({ name, formerly }: EndpointDef, owner: Owner) {\n  const soldAs = firstName(name, formerly)\n  return { owner: endpointOwner(owner, soldAs), soldAs }',
+        find: 'const ownName = endpointOwner(owner, soldAs)',
         replace:
-          'function ownership({ name, formerly, price, subscription }: EndpointDef, owner: Owner) {\n  const soldAs = firstName(name, formerly)\n  return { owner: endpointOwner(owner, soldAs + String(subscription?.price ?? price)), soldAs }',
+          'const ownName = endpointOwner(owner, soldAs + String(def.subscription?.price ?? def.price))',
       },
     ],
   },

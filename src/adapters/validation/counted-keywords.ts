@@ -79,7 +79,7 @@ const SLOWNESS: Readonly<Record<string, (cxt: KeywordCxt) => string | undefined>
 /** A regular expression of ajv-formats. */
 const SLOW_URL = "takes time that grows with the square of the text; use the format 'uri'"
 
-/** Messages, parameters and order stay as in Ajv. Each instance of Ajv has its own definitions, so they are changed in place. */
+/** Each instance of Ajv has its own definitions: they change in place. Messages stay as in Ajv, but the earlier of two equal items is named first. */
 export function countKeywords(ajv: Ajv): void {
   const change = (
     keyword: string,

@@ -8,6 +8,7 @@ COPY tsconfig.json ./
 COPY src ./src
 COPY cli ./cli
 COPY agents ./agents
+COPY build/join.mjs ./build/
 RUN npm run build && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:22-slim

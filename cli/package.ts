@@ -2,8 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Relative to `dist/cli`, where this file runs. */
-export const PACKAGE_FOLDER = fileURLToPath(new URL('../../', import.meta.url))
+/** Relative to `dist/lib`, where this runs, and to `dist/cli`, from where it is joined. */
+const FOLDER = new URL('../../', import.meta.url)
+export const PACKAGE_FOLDER = fileURLToPath(FOLDER)
+
+/** Where this package's own code is: joined, and before. */
+export const OWN_CODE = ['lib', 'src', 'cli'].map(folder => new URL(`dist/${folder}/`, FOLDER).href)
 
 export interface PackageFacts {
   readonly name: string
@@ -12,7 +16,7 @@ export interface PackageFacts {
 }
 
 export function packageFacts(): PackageFacts {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as PackageFacts
+  return JSON.parse(readFileSync(new URL('package.json', FOLDER), 'utf8')) as PackageFacts
 }
 
 export const TYPESCRIPT_SINCE = '22.6'

@@ -1,5 +1,6 @@
 /** `svc machines`: prints the drawings that run, every path through them, and the proof of their properties. */
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import {
   allPathsOf,
   type Drawn,
@@ -13,6 +14,7 @@ import {
 import { SvcError } from '../../src/domain/index.js'
 import { command } from '../define-command.js'
 import { json, type Shown, tell, writeResult } from '../output.js'
+import { PACKAGE_FOLDER } from '../package.js'
 
 type Format = 'mermaid' | 'svg' | 'json'
 
@@ -55,8 +57,7 @@ async function drawingOf({ machine, table }: Drawn, format: Format): Promise<str
   return published(`${table.id}.svg`)
 }
 
-const published = (file: string) =>
-  readFile(new URL(`../../../docs/machines/${file}`, import.meta.url), 'utf8')
+const published = (file: string) => readFile(join(PACKAGE_FOLDER, 'docs/machines', file), 'utf8')
 
 function printList(flags: Shown): void {
   const list = MACHINES.map(({ table }) => {

@@ -3,6 +3,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import { writeSync } from 'node:fs'
 import * as modules from 'node:module'
 import { pathToFileURL } from 'node:url'
+import { OWN_CODE } from '../package.js'
 
 /** The pipe to `svc dev`, a path a line. Written at once: what a program that fails at its start has imported is told, too. */
 export const SOURCES_FD = 4
@@ -30,7 +31,7 @@ export function installHooks(): void {
   const { registerHooks } = modules as { registerHooks?: (hooks: object) => void }
   if (registerHooks) registerHooks({ resolve })
   else {
-    modules.register(import.meta.url)
+    modules.register('./module-hooks.js', import.meta.url)
     // These hooks see no file that is required.
     subscribe('tracing:net.server.listen:asyncEnd', tellRequired)
     process.on('exit', tellRequired)
@@ -42,13 +43,11 @@ function tellRequired(): void {
     told({ url: pathToFileURL(path).href })
 }
 
-const OWN_PACKAGE = new URL('../../', import.meta.url).href
-
 /** Names the file, but none of an installed package, nor of this one: they do not change while an agent is written. */
 function told(resolved: Resolved): Resolved {
   const { url } = resolved
   const isSource = url.startsWith('file:') && !url.includes('/node_modules/')
-  if (isSource && !url.startsWith(`${OWN_PACKAGE}src/`) && !url.startsWith(`${OWN_PACKAGE}cli/`)) tell(url)
+  if (isSource && !OWN_CODE.some(folder => url.startsWith(folder))) tell(url)
   return resolved
 }
 

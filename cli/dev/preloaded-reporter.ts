@@ -6,6 +6,7 @@ import { inspect } from 'node:util'
 import type { CallEndedMessage, HandlerFailedMessage } from '../../src/app/charge/tell-observers.js'
 import type { SvcError } from '../../src/domain/index.js'
 import { printable } from '../output.js'
+import { OWN_CODE } from '../package.js'
 import { systemError } from '../system-error.js'
 import { keepMemory } from './kept-memory.js'
 import { installHooks } from './module-hooks.js'
@@ -43,12 +44,11 @@ subscribe('svc.call.ended', message => {
   tell({ svcDevCall: { method, name, status, code, charged, amount, ms, traceId, isBroken } })
 })
 
-const OWN = ['../../src', '..'].map(folder => new URL(folder, import.meta.url).href)
-
 /** Frames of this package, of other packages and of Node say nothing about the developer's code. */
 function isOwnFrame(line: string): boolean {
   return (
-    /^\s+at .*[\\/]/.test(line) && ![...OWN, '/node_modules/', 'node:'].some(other => line.includes(other))
+    /^\s+at .*[\\/]/.test(line) &&
+    ![...OWN_CODE, '/node_modules/', 'node:'].some(other => line.includes(other))
   )
 }
 

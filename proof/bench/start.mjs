@@ -9,19 +9,19 @@ import { measure } from './process.mjs'
 import { BODY } from './rows.mjs'
 import { markdown, median, number, spread } from './table.mjs'
 
-const built = path => fileURLToPath(new URL(`../../dist/src/${path}`, import.meta.url))
+const built = path => fileURLToPath(new URL(`../../dist/lib/${path}`, import.meta.url))
 const contenderOf = name => fileURLToPath(new URL(`contenders/${name}.mjs`, import.meta.url))
 
 const OFFICIAL_SERVER = ['@x402/express', '@x402/core/server', '@x402/avm/exact/server', 'express']
 const OFFICIAL_CLIENT = ['@x402/fetch', '@x402/avm/exact/client', '@x402/avm']
 
-/** `bar` is for CPU in milliseconds, and for memory in MB. */
+/** `bar` is for the clock in milliseconds, and for memory in MB. */
 const CONTENDERS = [
   { name: 'Node alone', once: importing([]) },
-  { name: "`import('@svc/sdk')`", once: importing([built('index.js')]), bar: { cpuMs: 250, memoryMb: 70 } },
+  { name: "`import('@svc/sdk')`", once: importing([built('index.js')]), bar: { wallMs: 300, memoryMb: 70 } },
   { name: '`@svc/sdk` in one file by esbuild', once: bench => importing([bench.inOneFile.sdk])() },
   { name: '`@x402/express` and `@x402/avm`', once: importing(OFFICIAL_SERVER) },
-  { name: "`import('@svc/sdk/client')`", once: importing([built('client.js')]), bar: { cpuMs: 150 } },
+  { name: "`import('@svc/sdk/client')`", once: importing([built('client.js')]), bar: { wallMs: 150 } },
   { name: '`@x402/fetch` and `@x402/avm`', once: importing(OFFICIAL_CLIENT) },
   { name: 'the first 402 of ours', once: firstAnswer(() => 'first') },
   {
@@ -91,7 +91,7 @@ export function startTableOf([found]) {
       const [wallMs, cpuMs, memoryMb] = ['wallMs', 'cpuMs', 'memoryMb'].map(figure =>
         median(of(rounds, figure)),
       )
-      const isMet = bar && cpuMs <= bar.cpuMs && memoryMb <= (bar.memoryMb ?? Number.POSITIVE_INFINITY)
+      const isMet = bar && wallMs <= bar.wallMs && memoryMb <= (bar.memoryMb ?? Number.POSITIVE_INFINITY)
       return [
         name,
         `${number(wallMs)} ms`,
@@ -99,7 +99,7 @@ export function startTableOf([found]) {
         spread(of(rounds, 'cpuMs'), number),
         name === found[0].name ? '' : `${number(cpuMs - bare)} ms`,
         `${number(memoryMb)} MB`,
-        bar ? [`≤ ${bar.cpuMs} ms`, ...(bar.memoryMb ? [`${bar.memoryMb} MB`] : [])].join(', ') : '',
+        bar ? [`≤ ${bar.wallMs} ms`, ...(bar.memoryMb ? [`${bar.memoryMb} MB`] : [])].join(', ') : '',
         bar ? (isMet ? 'met' : 'MISSED') : '',
       ]
     }),

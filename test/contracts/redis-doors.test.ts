@@ -27,7 +27,7 @@ describe('importing', () => {
 
   it('@svc/sdk/testing loads no package at all: the test runner is its caller’s', async () => {
     const loaded = await loadedBy('@svc/sdk/testing')
-    expect(loaded).toContain('/dist/src/testing.js')
+    expect(loaded).toContain('/dist/lib/testing.js')
     expect(loaded).not.toContain('/node_modules/')
   })
 })

@@ -36,7 +36,7 @@ it('holds what users need and nothing else', () => {
     'docker-compose.yml',
     'llms.txt',
     'dist/src/',
-    'dist/cli/',
+    'dist/lib/',
     'build/prepare.mjs',
     'docs/',
     'templates/',
@@ -45,9 +45,10 @@ it('holds what users need and nothing else', () => {
     allowed.some(entry => (entry.endsWith('/') ? file.startsWith(entry) : file === entry))
   expect(files.filter(file => !isAllowed(file))).toEqual([])
   expect(files).toEqual(
-    expect.arrayContaining(['README.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts']),
+    expect.arrayContaining(['README.md', 'LICENSE', 'dist/lib/index.js', 'dist/src/index.d.ts']),
   )
   console.log(`packed: ${packedBytes} bytes in ${files.length} files`)
+  expect(files.filter(file => /^dist\/src\/.*\.js$/.test(file))).toEqual([])
   expect(packedBytes).toBeLessThan(1_100_000)
 })
 

@@ -57,8 +57,8 @@ it('a client loads few modules: ours, and four small packages, so neither Koa no
     'eventsource-parser',
     'lru-cache',
   ])
-  // They are 76.
-  expect(modules).toBeLessThan(84)
+  // They are 45.
+  expect(modules).toBeLessThan(50)
 })
 
 it('a server loads what reads payments, and what asks nodes and facilitators, when it needs them', async () => {
@@ -74,9 +74,9 @@ it('a server loads what reads payments, and what asks nodes and facilitators, wh
     'cockatiel',
   ]
   expect([...packages].filter(name => late.includes(name!))).toEqual([])
-  // They are 416, and 250.
-  expect(modules).toBeLessThan(420)
-  expect(own).toBeLessThan(252)
+  // They are 226, and 60.
+  expect(modules).toBeLessThan(232)
+  expect(own).toBeLessThan(64)
 })
 
 const AGENT = `

@@ -1,5 +1,5 @@
 /** What ours sells: `/work` by the call, `/priced` at a price of the call, `/window` by the month, and whatever a row adds. */
-import { defineAgent, defineEndpoint } from '../../../dist/src/index.js'
+import { defineAgent, defineEndpoint } from '@svc/sdk'
 import { BALANCE } from './balance.mjs'
 import { config, INPUT, PRICE, work } from './child.mjs'
 

@@ -1,4 +1,4 @@
-import { SvcClient } from '../../../dist/src/client.js'
+import { SvcClient } from '@svc/sdk/client'
 import { callsOf } from './calls.mjs'
 import { config } from './child.mjs'
 

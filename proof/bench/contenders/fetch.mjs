@@ -1,7 +1,7 @@
 /** Ours in a Hono app, as its guide shows: the same host as `@x402/hono` has in these rows. */
 import { serve } from '@hono/node-server'
+import { createHandler } from '@svc/sdk'
 import { Hono } from 'hono'
-import { createHandler } from '../../../dist/src/index.js'
 import { agentOf } from './agent.mjs'
 import { config, ready } from './child.mjs'
 import { hourlyLimit } from './hourly-limit.mjs'

@@ -1,5 +1,5 @@
 /** Ours with all defaults and nothing beside it: what a process takes until its first answer. */
-import { serve } from '../../../dist/src/index.js'
+import { serve } from '@svc/sdk'
 import { agentOf, SERVED } from './agent.mjs'
 import { ready } from './child.mjs'
 

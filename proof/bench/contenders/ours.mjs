@@ -1,10 +1,10 @@
 /** Ours as a seller serves it: default options, but for what a row is about. */
 
+import { serve } from '@svc/sdk'
+import { createFacilitator } from '@svc/sdk/facilitator'
+import { redisStores } from '@svc/sdk/redis'
 import { Cluster } from 'ioredis'
 import { Pool } from 'undici'
-import { createFacilitator } from '../../../dist/src/facilitator.js'
-import { serve } from '../../../dist/src/index.js'
-import { redisStores } from '../../../dist/src/redis.js'
 import { agentOf, endpoint, SERVED } from './agent.mjs'
 import { config, PRICE, ready, work } from './child.mjs'
 import { hourlyLimit } from './hourly-limit.mjs'

@@ -3,10 +3,10 @@
  * answered before the call was has been waited for, whatever else was sent was not.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { serve } from '@svc/sdk'
+import { redisStores } from '@svc/sdk/redis'
 import { Redis } from 'ioredis'
 import { algodClient } from '../../../dist/src/adapters/algorand/node-clients.js'
-import { serve } from '../../../dist/src/index.js'
-import { redisStores } from '../../../dist/src/redis.js'
 import { paymentHeader, paymentPool, quoteOf } from '../payments.mjs'
 import { agentOf, endpoint, SERVED } from './agent.mjs'
 import { BALANCE } from './balance.mjs'

@@ -1,10 +1,10 @@
 /** What 100,000 records of a kind add to `used_memory`, kept through the moves that a server makes. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { redisStores } from '@svc/sdk/redis'
 import { seal } from '../../../dist/src/app/charge/seal-answers.js'
 import { perMinute } from '../../../dist/src/ports/counters.js'
 import { systemRandom } from '../../../dist/src/ports/random.js'
-import { redisStores } from '../../../dist/src/redis.js'
 import { inMarket } from '../market.mjs'
 import { markdown, median, number } from '../table.mjs'
 

@@ -1,6 +1,6 @@
 /** What a program on this runtime asks of others. */
 import { SvcClient } from '@svc/sdk/client'
-import { exchangeTo } from './node_modules/@svc/sdk/dist/src/adapters/platform/fetch-runtime.js'
+import { exchangeTo } from './node_modules/@svc/sdk/dist/lib/fetch-runtime.js'
 
 export const errands = {
   async buy({ MNEMONIC, SANDBOX, SELLER_URL }) {

@@ -1,5 +1,5 @@
 /** A network of one's own on the command line: by a file, in a flag or in the environment, and under its own names. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -117,7 +117,14 @@ describe('a network of one’s own', () => {
       SVC_MNEMONIC: sandbox.wallet.mnemonic,
       SVC_NETWORK: file,
     })
-    const audit = ['audit', join(folder, 'runs.jsonl'), '--json', '--to', new Date().toISOString()]
+    const journal = join(folder, 'runs.jsonl')
+    // It is written a tenth of a second after a call.
+    const charged = seller.ended.filter(call => call.charged === 'yes')
+    await vi.waitFor(async () => {
+      const text = await readFile(journal, 'utf8')
+      expect(charged.filter(({ txId }) => !text.includes(txId!))).toEqual([])
+    })
+    const audit = ['audit', journal, '--json', '--to', new Date().toISOString()]
     const booked = await svc([...audit, '--network', file])
     expect(JSON.parse(booked.stdout)).toMatchObject({
       books: { network: caip2, asset: '1002' },

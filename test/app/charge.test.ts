@@ -26,7 +26,7 @@ const READER = { read: () => READ }
 const REFUSES = new Error('an observer that throws')
 
 /** A seller of one endpoint. A payment of less than its price is refused once the call holds it. */
-function seller({ world, ...given }: Scene = {}) {
+function seller({ world, ...given }: Scene = {}, others: readonly CallObserver[] = []) {
   const it = scene({ endpoint: { def: DEF, terms: TERMS }, read: { amount: 1n }, ...given })
   const ports = {
     stop: { draining: () => false },
@@ -49,7 +49,7 @@ function seller({ world, ...given }: Scene = {}) {
       throw REFUSES
     },
   }
-  const charge = createCharge(it.world, [throwing, observer], it.inFlight)
+  const charge = createCharge(it.world, [throwing, ...others, observer], it.inFlight)
   return { ...it, charge, ended, streaming, busy }
 }
 
@@ -90,6 +90,23 @@ describe('a call', () => {
     expect(busy).toEqual([1])
     expect(seen.logged).toEqual([{ err: REFUSES }])
     expect(seen.inFlight).toBe(0)
+  })
+
+  it('is reported to the next observer as it was, whatever one before changes, and an async one may reject', async () => {
+    const changing: CallObserver = {
+      ended(call) {
+        expect(() => Object.assign(call, { charged: 'yes', amount: '1' })).toThrow(TypeError)
+        expect(() => (call.path as string[]).pop()).toThrow(TypeError)
+      },
+    }
+    const { charge, request, ended, seen } = seller({}, [
+      { ended: async () => Promise.reject(REFUSES) },
+      changing,
+    ])
+    const { path } = await charge.call('work', request)
+    expect(ended).toMatchObject([{ final: 'quoted', charged: 'no', path }])
+    expect(path.at(-1)).toBe('pricing.unpaid')
+    await expect.poll(() => seen.logged).toEqual([{ err: REFUSES }, { err: REFUSES }])
   })
 
   it('is quoted what its method costs, and what the first method costs where its door names none', async () => {

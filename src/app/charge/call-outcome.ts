@@ -130,7 +130,7 @@ function unitsOf(
 /** A quote is no failure, and its message is always the same. */
 function messagesOf({ handled: { thrown, logs } }: Call, { final, problem }: ChargeOutcome) {
   const error = final === 'quoted' ? undefined : (thrown ?? problem?.message)
-  return { error: error && cutText(error, ERROR_LENGTH_MAX), ...(logs.length > 0 && { logs }) }
+  return { error: error && cutText(error, ERROR_LENGTH_MAX), ...(logs.length > 0 && { logs: [...logs] }) }
 }
 
 /** Some errors quote the whole body that they are about. */

@@ -4,19 +4,22 @@ import type { EndpointDef } from '../../domain/endpoint.js'
 import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
 import type { Logger } from '../../ports/logger.js'
 
-/** Tells each observer. One that throws is logged, and keeps nothing from the others. */
+/** Tells each observer. One that throws or rejects is logged, and keeps nothing from the others. */
 export function tellObservers(
   callObservers: readonly CallObserver[],
   logger: Logger,
-  what: (observer: CallObserver) => void,
+  what: (observer: CallObserver) => unknown,
 ): void {
-  for (const observer of callObservers) {
-    try {
-      what(observer)
-    } catch (cause) {
-      logger.error({ err: cause }, 'an observer of calls threw')
-    }
-  }
+  for (const observer of callObservers)
+    new Promise(resolve => resolve(what(observer))).catch((err: unknown) =>
+      logger.error({ err }, 'an observer of calls threw'),
+    )
+}
+
+/** An observer that changed the record of a call would change what the next ones keep: the journal is one of them. */
+export function frozen<T>(told: T): T {
+  if (typeof told === 'object' && !Object.isFrozen(told)) Object.values(Object.freeze(told)!).forEach(frozen)
+  return told
 }
 
 /** A call has ended. */

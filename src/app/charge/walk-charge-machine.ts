@@ -22,7 +22,7 @@ import { recover } from './effects/recover.js'
 import { settle } from './effects/settle.js'
 import { validate } from './effects/validate.js'
 import { verify } from './effects/verify.js'
-import { callEnded, tellObservers } from './tell-observers.js'
+import { callEnded, frozen, tellObservers } from './tell-observers.js'
 
 export function createCharge(
   deps: ChargeDeps,
@@ -49,7 +49,7 @@ export function createCharge(
         const outcome = (isTakenOver ? takenOver : outcomeOf)(deps, call, walked)
         const ended = () => endedCall(deps, call, outcome, walked)
         const report = (told: EndedCall) => {
-          tellObservers(callObservers, deps.logger, observer => observer.ended(told))
+          tellObservers(callObservers, deps.logger, observer => observer.ended(frozen(told)))
           if (callEnded.hasSubscribers) callEnded.publish({ endpoint: endpoint.def, call: told })
         }
         if (call.handled.streamEnd === undefined) report(ended())
@@ -57,7 +57,7 @@ export function createCharge(
           const charged = ended()
           // What a stream on a balance costs is decided when it has ended.
           if (call.balance === undefined)
-            tellObservers(callObservers, deps.logger, observer => observer.streaming?.(charged))
+            tellObservers(callObservers, deps.logger, observer => observer.streaming?.(frozen(charged)))
           void call.handled.streamEnd.then(({ brokenBy }) =>
             report(brokenBy ? { ...ended(), streamBroken: true, brokenBy } : ended()),
           )

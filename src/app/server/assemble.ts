@@ -227,14 +227,10 @@ function metricsWhenUsed(sources: MetricsSources): Metrics {
     return made
   })
   return {
-    ended(call) {
-      if (made) made.ended(call)
+    async ended(call) {
       // A failure is told to whoever reads the metrics.
-      else
-        metrics().then(
-          loaded => loaded.ended(call),
-          () => {},
-        )
+      const loaded = made ?? (await metrics().catch(() => undefined))
+      loaded?.ended(call)
     },
     text: async () => (await metrics()).text(),
   }

@@ -71,18 +71,33 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
   const opened = ({ settings, free }: ReturnType<typeof read>) => ({
     settings,
     ...handlerParts(settings, { ...beside, passed: free }),
+    requests: new Set<unknown>(),
   })
   const first = read(terms)
   let now = opened(first)
+  let isStopping = false
   let sellsBalances = first.balance !== undefined
   audit!.openJournal()
   /** Those of earlier terms, while calls that began with them are at work. */
   const earlier = new Set<typeof now>()
+  /** Only the end of the process cuts what was paid for. A request whose body is on its way is no call yet. */
+  const leave = async (left: typeof now) => {
+    if (left === now || left.requests.size > 0) return
+    await left.empty()
+    await left.shutdown('other terms')
+    earlier.delete(left)
+  }
   const server = listening(
     {
       ...now,
-      node: (req, res) => now.node(req, res),
+      node(req, res) {
+        const begun = now
+        begun.requests.add(res)
+        res.once('close', () => void (begun.requests.delete(res) && leave(begun)))
+        begun.node(req, res)
+      },
       shutdown(reason, endConnections) {
+        isStopping = true
         const ended = [...earlier].map(each => each.shutdown(reason))
         return now.shutdown(reason, async report => {
           await Promise.all(ended)
@@ -100,10 +115,9 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
       const refuse = (why: string): never => {
         throw new SvcError(`${why}: start svc sell anew`, 'invalid_options')
       }
+      if (isStopping) refuse('The server stops, and nothing would wait for what these terms sell')
       if (next.owner !== first.owner)
-        refuse(
-          'These terms are of another seller (payTo, network, handle), and what was bought stays with this one',
-        )
+        refuse('Terms of another seller (payTo, network, handle), and what was bought stays with this one')
       if (sellsBalances && !next.balance)
         refuse('Balances were sold, and would pay for nothing under these terms, which have no balance')
       const added = next.names.find(name => !first.names.includes(name))
@@ -113,11 +127,7 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
       now = opened(next)
       sellsBalances ||= next.balance !== undefined
       earlier.add(before)
-      // Only the end of the process cuts what was paid for.
-      void before.empty().then(async () => {
-        await before.shutdown('other terms')
-        earlier.delete(before)
-      })
+      void leave(before)
     },
   })
 }
@@ -147,10 +157,8 @@ function soldBy({ upstream: common, routes, ...about }: Terms) {
       /^([A-Za-z,]+) +(\/\S*)$/.exec(route) ?? refuse("it is METHOD /path, such as 'POST /v1/*'")
     const path = checkedPath(pattern.replace(/\/\*$/, '/*rest'), refuse)
     const methods = checkedMethods({ methods: given.toUpperCase().split(',') as Method[] }, refuse)
-    const {
-      upstream = common ?? refuse('it has no upstream'),
-      name = routeName(methods, path.replace('/*rest', '/any')),
-    } = terms
+    const upstream = terms.upstream ?? common ?? refuse('it has no upstream')
+    const name = terms.name ?? routeName(methods, path.replace('/*rest', '/any'))
     if (terms.upstream === undefined && upstreamUrl(upstream, refuse).target !== undefined)
       refuse("the path of its server's URL would replace the route's own: give the origin alone")
     if (isFree !== true) endpoints.push(defineEndpoint({ ...terms, name, path, methods, upstream } as never))

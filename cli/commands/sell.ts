@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, watchFile } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { InvalidArgumentError } from 'commander'
@@ -96,12 +96,8 @@ Examples:
       }
     }
     process.on('SIGHUP', reload)
-    const { sourceChanges } = await import('../dev/source-changes.js')
-    const changes = await sourceChanges(join(process.cwd(), file))
-    for (;;) {
-      await changes.next()
-      reload()
-    }
+    // By its path: a ConfigMap is a link whose folder changes, and no event names the file.
+    watchFile(file, { interval: 500 }, reload)
   } catch (error) {
     await close()
     throw error
@@ -141,12 +137,9 @@ function tell(url: string, terms: Terms, exports: readonly string[]): void {
     const cost = free ? 'free' : (price ?? `${subscription?.price} for ${subscription?.period}`)
     return `  ${printable(`${route}  ${cost}`)}`
   })
-  const first = exports.length > 0 ? ['', 'Paste this where a caller runs:', '', ...exports] : []
-  print(
-    `Selling ${printable(upstream ?? 'several servers')} on ${url}, paid to ${printable(payTo)}`,
-    ...priced,
-    ...first,
-  )
+  const what = printable(upstream ?? 'several servers')
+  print(`Selling ${what} on ${url}, paid to ${printable(payTo)}`, ...priced)
+  if (exports.length > 0) print('', 'Paste this where a caller runs:', '', ...exports)
   subscribe('svc.call.ended', message => {
     const { endpoint, call } = message as { endpoint: EndpointDef; call: object }
     const { method, name, path = `/${name}` } = endpoint

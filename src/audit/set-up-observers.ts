@@ -51,12 +51,10 @@ export function auditOf(settings: Settings): Audit {
   let file: Journal | undefined
   const toFile: CallObserver = { ended: call => file?.ended(call), streaming: call => file?.streaming(call) }
   const toSpans: CallObserver = {
-    ended(call) {
-      if ((globalThis as { [TRACING]?: { trace?: unknown } })[TRACING]?.trace === undefined) return
+    async ended(call) {
       // The active context comes along with the promise.
-      spans()
-        .then(observer => observer.ended(call))
-        .catch(err => logger.error({ err }, 'a call has no span'))
+      const isTraced = (globalThis as { [TRACING]?: { trace?: unknown } })[TRACING]?.trace !== undefined
+      if (isTraced) (await spans()).ended(call)
     },
   }
   return {

@@ -1,5 +1,5 @@
 /** `svc sell` as its users run it: a file, play money, a change of the file, and what it says where it cannot. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -31,7 +31,15 @@ describe('svc sell', () => {
         { route: 'GET /health', free: true },
       ],
     })
-    written('svc.sell.json', terms('$0.01'))
+    // As a ConfigMap is mounted: the file is a link into a folder that is a link, and that one is replaced.
+    const mount = (version: string, price: string) => {
+      mkdirSync(join(folder, version))
+      written(`${version}/svc.sell.json`, terms(price))
+      symlinkSync(version, join(folder, '..next'))
+      renameSync(join(folder, '..next'), join(folder, '..data'))
+    }
+    mount('first', '$0.01')
+    symlinkSync('..data/svc.sell.json', join(folder, 'svc.sell.json'))
     const selling = ['sell', '--sandbox', '--port', '0', '--balance', '$0.05,$1']
     const child = start(selling, {}, { cwd: folder })
     const heard = hear(child)
@@ -66,7 +74,7 @@ describe('svc sell', () => {
     const refused = await fetch(`${url}/other`)
     expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'not_found' } }])
     const quoted = async () => challengeIn(await fetch(`${url}/v1/x`, { method: 'POST' })).accepts[0]!.amount
-    written('svc.sell.json', terms('$0.02'))
+    mount('second', '$0.02')
     await heard.until(/was read again/)
     expect(await quoted()).toBe('20000')
     written('svc.sell.json', '{')

@@ -377,6 +377,44 @@ describe('terms that change', () => {
     server.reload(terms)
   })
 
+  it('refuse no call whose body is still on its way', async () => {
+    const payment = await signFor(seller(), `${url}/v1/slow`, { body: 'xy' })
+    const body = new TransformStream<Uint8Array, Uint8Array>()
+    const sender = body.writable.getWriter()
+    const arrived = once(server, 'request')
+    const init = { method: 'POST', body: body.readable, headers: { ...payment }, duplex: 'half' } as const
+    const sent = fetch(`${url}/v1/slow`, init)
+    await sender.write(new TextEncoder().encode('x'))
+    await arrived
+    server.reload(terms)
+    await sender.write(new TextEncoder().encode('y'))
+    await sender.close()
+    const answer = await sent
+    expect([answer.status, await answer.text()]).toEqual([200, 'the answer'])
+  })
+
+  it('come too late for a server that stops: nothing would wait for the calls that they let in', async () => {
+    const stopped = await soldUpstream({ routes: ROUTES }, { shutdownTimeoutMs: 10_000 })
+    closing(stopped)
+    const begun = gate()
+    const more = gate()
+    stopped.upstream.answer = async socket => {
+      begun.open()
+      await more.opened
+      OK(socket)
+    }
+    const target = `${stopped.url}/v1/x`
+    const later = await signFor({ ...seller(), ...stopped }, target, { body: 'later' })
+    const running = pay({ ...seller(), ...stopped }, target, { body: 'x' })
+    await begun.opened
+    const end = stopped.server.shutdown('SIGTERM')
+    expect(() => stopped.server.reload(stopped.terms)).toThrow(/The server stops/)
+    expect((await ask(target, { body: 'later', headers: later })).status).toBe(503)
+    more.open()
+    expect([(await running).status, (await end).outcome]).toEqual([200, 'drained'])
+    expect(stopped.upstream.received).toHaveLength(1)
+  })
+
   it('cut no stream that was paid for before, however long it is', async () => {
     const short = await soldUpstream({ routes: ROUTES }, { shutdownTimeoutMs: 50 })
     closing(short)

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { symlinkSync } from 'node:fs'
 import {
   appendFile,
+  copyFile,
   mkdir,
   mkdtemp,
   readdir,
@@ -102,6 +103,25 @@ describe('a journal', () => {
     for (const file of files) expect((await stat(file)).size).toBeLessThan(6_000)
     expect(await read()).toEqual({ ...WHOLE, headers: files.length, ids: idsOf(60) })
   })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['moved', () => rename(path, `${path}.1`)],
+    ['moved and made anew', () => rename(path, `${path}.1`).then(() => writeFile(path, ''))],
+    ['copied and cut', () => copyFile(path, `${path}.1`).then(() => truncate(path))],
+  ])(
+    'goes on in a file of its name where another program, such as logrotate, has %s it',
+    async (_, rotate) => {
+      const writing = opened()
+      writing.ended(callOf(0))
+      await vi.waitFor(async () => expect((await read()).ids).toEqual(['call-0']))
+      await rotate()
+      writing.ended(callOf(1))
+      await writing.close()
+      expect(await read()).toEqual({ ...WHOLE, headers: 1, ids: ['call-1'] })
+      const both = await read(readJournals([`${path}.1`, path]))
+      expect(both).toEqual({ ...WHOLE, headers: 2, ids: idsOf(2) })
+    },
+  )
 
   it('goes on after half a line that a killed process left', async () => {
     const before = opened()

@@ -11,7 +11,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs'
-import { open, rename, writeFile } from 'node:fs/promises'
+import { open, rename, truncate, writeFile } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { numberAfter } from './line-format.js'
 
@@ -27,34 +27,29 @@ interface Begun {
   readonly isUsed: boolean
   /** The number of the line that follows the header. */
   readonly next: number
+  readonly ino: number
 }
 
-/** Synchronously: where that fails, the server throws before it takes its first call. `next` is the line after the header. */
-export function beginJournalFile(path: string, headerFor: (next: number) => string): Begun {
+/** Synchronously: where that fails, the server throws before it takes its first call. `next` is the line after the header, at least. */
+export function beginJournalFile(path: string, headerFor: (next: number) => string, from = 1): Begun {
   const fd = openSync(path, 'a+', OWNER_ONLY)
   try {
-    const { size } = fstatSync(fd)
-    const next = numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1
+    const { size, ino } = fstatSync(fd)
+    const next = Math.max(from, numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1)
     // A process that was killed while writing may have left half a line, or one without its newline: the header begins a new one.
     const header = Buffer.from(endsMidLine(fd, size) ? `\n${headerFor(next)}` : headerFor(next))
     for (let at = 0; at < header.length; ) at += writeSync(fd, header, at)
     fdatasyncSync(fd)
-    return { bytes: size + header.length, isUsed: size > 0, next }
+    return { bytes: size + header.length, isUsed: size > 0, next, ino }
   } finally {
     closeSync(fd)
   }
 }
 
-/** @param bytesMax The end of the last append that succeeded: the rest of a failed one is cut off. */
-export async function openJournalFile(path: string, bytesMax: number) {
+/** @param bytes The end of the last append that succeeded: the rest of a failed one is cut off. */
+export async function openJournalFile(path: string, bytes: number) {
+  await truncate(path, bytes)
   const file = await open(path, 'a', OWNER_ONLY)
-  try {
-    await file.truncate(Math.min(bytesMax, (await file.stat()).size))
-  } catch (cause) {
-    await file.close()
-    throw cause
-  }
-  let { size: bytes } = await file.stat()
   return {
     get bytes() {
       return bytes

@@ -3,6 +3,7 @@
  * others once a minute. Lines are written and synced in groups, after the answers: a process that is killed loses its last calls,
  * and the audit reports their transactions without a run. One process writes to one file, and locks it.
  */
+import { statSync } from 'node:fs'
 import type { JournalCondition } from '../../app/server/server-environment.js'
 import { SvcError } from '../../domain/errors.js'
 import type { EndedCall } from '../../ports/call-observer.js'
@@ -51,7 +52,7 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   const headerFor = (next: number) => headerLine(header, next, clock.now())
   const fileBytesMax = Math.ceil(bytesMax / FILES)
   const lock = lockedJournal(path, clock)
-  let { bytes: bytesWell, isUsed, next } = begin()
+  let { bytes: bytesWell, isUsed, next, ino } = begin()
   /** The file is not another process's, and has its header: nothing is cut off or added before. */
   let isBegun = true
   /** Ids of the calls whose streams are leaving: their charges are written. */
@@ -79,7 +80,9 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
 
   async function write(texts: readonly string[]): Promise<void> {
     if (lock.keep() === 'retaken') isBegun = false
-    if (!isBegun) await beginAnew()
+    const there = statSync(path, { throwIfNoEntry: false })
+    // Another program, such as logrotate, may have moved the file or cut it: what went on into it would be deleted with it.
+    if (!isBegun || there?.ino !== ino || there.size < bytesWell) await beginAnew()
     file ??= await openJournalFile(path, bytesWell)
     let text = numbered(texts)
     const bytes = Buffer.byteLength(text)
@@ -123,7 +126,7 @@ export function journal({ path, bytesMax, header, logger, clock = systemClock }:
   /** Line numbers continue from the files: another process may have written to them. */
   async function beginAnew(): Promise<void> {
     await closeFile()
-    ;({ bytes: bytesWell, isUsed, next } = beginJournalFile(path, headerFor))
+    ;({ bytes: bytesWell, isUsed, next, ino } = beginJournalFile(path, headerFor, next))
     isBegun = true
   }
 

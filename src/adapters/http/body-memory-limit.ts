@@ -9,14 +9,11 @@
 const PIECE_BYTES = 200
 
 export class BodyBudget {
-  readonly bytesMax: number
   bytes = 0
   /** Bodies that are arriving, oldest first. */
   readonly arriving = new Set<BodyShare>()
 
-  constructor(bytesMax: number) {
-    this.bytesMax = bytesMax
-  }
+  constructor(readonly bytesMax: number) {}
 
   /** The route closes the share when the call is paid or has ended. */
   open(): BodyShare {

@@ -27,22 +27,24 @@ export function fetchHandler(
 
 export function fetchResponder({ logger, clock, turnEnd }: Omit<FetchHandlerOptions, 'clientAddress'>) {
   return async (route: Route, request: FetchRequest): Promise<Response> => {
-    const { method, caller } = request
     const reply = await replyOf(route, request, logger)
     const end = turnEnd?.()
     if (end !== undefined) await end
     try {
-      return responseOf(reply, { method, caller, clock })
+      return responseOf(reply, request, clock)
     } catch (cause) {
       request.undelivered()
       const refusal = replyToError(cause, logger)
-      return responseOf(reply.instead?.() ?? refusal, { method, caller, clock })
+      return responseOf(reply.instead?.() ?? refusal, request, clock)
     }
   }
 }
 
-type Of = { method: string; caller: FetchCaller; clock: FetchHandlerOptions['clock'] }
-function responseOf({ status, headers, body = '' }: Reply, { method, caller, clock }: Of): Response {
+function responseOf(
+  { status, headers, body = '' }: Reply,
+  { method, caller }: FetchRequest,
+  clock: FetchHandlerOptions['clock'],
+): Response {
   const init = { status, headers: headersOf(headers) }
   if (isStream(body)) {
     const chunks = body.chunks[Symbol.asyncIterator]()

@@ -5,7 +5,7 @@ import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
 import type { BodyShare } from './body-memory-limit.js'
 import { parseBody } from './read-request.js'
-import { HttpError, httpErrorOf, incompleteBody, overloaded, tooLarge } from './reply.js'
+import { HttpError, httpErrorOf, overloaded, tooLarge } from './reply.js'
 import type { AppRoute, BodyReading, HostRequest } from './route.js'
 
 /** The address of a request's caller, where the seller's runtime can say it. */
@@ -123,7 +123,7 @@ async function smallBody(request: Request, length: number, most: number, share: 
     return bytes
   } catch (cause) {
     if (cause instanceof HttpError) throw cause
-    throw request.body?.locked ? alreadyRead() : incompleteBody()
+    throw request.body?.locked ? alreadyRead() : httpErrorOf('incomplete_body')
   }
 }
 
@@ -158,7 +158,7 @@ async function streamedBody(
       else chunks.push(value)
     }
   } catch (cause) {
-    throw cause instanceof HttpError ? cause : incompleteBody()
+    throw cause instanceof HttpError ? cause : httpErrorOf('incomplete_body')
   }
   share.arrived()
   return Buffer.concat(chunks)

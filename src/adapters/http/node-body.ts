@@ -4,7 +4,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { Readable } from 'node:stream'
 import { systemClock } from '../../ports/clock.js'
 import type { BodyShare } from './body-memory-limit.js'
-import { type HttpError, incompleteBody, overloaded, tooLarge } from './reply.js'
+import { type HttpError, httpErrorOf, overloaded, tooLarge } from './reply.js'
 
 /** How long the server reads and discards a body that is too large, so that its sender can read the refusal. */
 const LINGER_MS = 5_000
@@ -34,7 +34,7 @@ export function readNodeBody(req: IncomingMessage, bytesMax: number, share: Body
       linger(req)
       reject(refusal)
     }
-    const incomplete = () => reject(incompleteBody())
+    const incomplete = () => reject(httpErrorOf('incomplete_body'))
     const take = (chunk: Buffer) => {
       length += chunk.length
       if (length > bytesMax) return refuse(tooLarge(bytesMax))

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { parse } from 'node:querystring'
 import secureJson from 'secure-json-parse'
-import type { BodyType } from '../../domain/body-type.js'
+import { type BodyType, textIn } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import {
   deeperThan,
@@ -132,12 +132,12 @@ function readPayment(headers: IncomingHttpHeaders): Parsed<PaymentPayload> {
   const legacy = headers['x-payment']
   if (current === undefined && legacy === undefined) return NONE
   if (current !== undefined && legacy !== undefined && current !== legacy)
-    return { kind: 'malformed', why: 'PAYMENT-SIGNATURE and X-PAYMENT differ; send one payment' }
+    return malformed('PAYMENT-SIGNATURE and X-PAYMENT differ; send one payment')
   const text = String(current ?? legacy)
   if (text.length > LENGTH_MAX) return oversizedPayment(WHERE)
   const payload = decodeHeader(text)
   if (payload !== undefined) return presentedPayment(payload, WHERE)
-  return { kind: 'malformed', why: 'The payment header is not base64 of a JSON object' }
+  return malformed('The payment header is not base64 of a JSON object')
 }
 
 /** Parses a body as the input, whatever its content type is: JSON, text or bytes. */
@@ -145,14 +145,9 @@ export function parseBody(bytes: Buffer, type: BodyType = 'json'): Parsed<unknow
   if (bytes.length === 0) return NONE
   if (type === 'json') return parseText(bytes.toString('utf8'))
   if (type === 'bytes') return { kind: 'read', value: new Uint8Array(bytes) }
-  try {
-    return { kind: 'read', value: UTF8.decode(bytes) }
-  } catch {
-    return malformed('The body is not UTF-8 text.')
-  }
+  const text = textIn(bytes, undefined)
+  return text === undefined ? malformed('The body is not UTF-8 text.') : { kind: 'read', value: text }
 }
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function parseText(text: string): Parsed<unknown> {
   if (deeperThan(text, RECEIVED_DEPTH_MAX)) return malformed(TOO_DEEP)

@@ -59,10 +59,6 @@ export function tooLarge(bytesMax: number): HttpError {
   return new HttpError(413, 'body_too_large', `The body is larger than the ${bytesMax} bytes that are read.`)
 }
 
-export function incompleteBody(): HttpError {
-  return httpErrorOf('incomplete_body')
-}
-
 export function overloaded(): HttpError {
   return httpErrorOf('overloaded', ['Retry-After', '5'])
 }

@@ -51,6 +51,8 @@ export async function getManifest(options: FreeToolsOptions, rootUrl: string): P
   return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) }
 }
 
+const NOTHING_READ = { tool: SEARCH_AGENTS, note: 'Nothing was read; this is not an empty result.' }
+
 /** Reports an outage as an error, never as an empty list. */
 export async function searchAgents(
   { registry, network, logger }: FreeToolsOptions,
@@ -61,10 +63,7 @@ export async function searchAgents(
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX)
     return errorResult('invalid_input', `limit is a whole number from 1 to ${LIMIT_MAX}.`)
   if (!registry)
-    return errorResult('registry_not_configured', 'This agent was given no registry to read.', {
-      tool: SEARCH_AGENTS,
-      note: 'Nothing was read; this is not an empty result.',
-    })
+    return errorResult('registry_not_configured', 'This agent was given no registry to read.', NOTHING_READ)
   try {
     const all = await registry.list()
     const scores = withReputation ? await registry.scores() : undefined
@@ -86,10 +85,11 @@ export async function searchAgents(
     })
   } catch (cause) {
     logger.warn({ err: cause }, 'the registry cannot be read')
-    return errorResult('registry_unavailable', 'The registry cannot be read now; try again later.', {
-      tool: SEARCH_AGENTS,
-      note: 'Nothing was read; this is not an empty result.',
-    })
+    return errorResult(
+      'registry_unavailable',
+      'The registry cannot be read now; try again later.',
+      NOTHING_READ,
+    )
   }
 }
 

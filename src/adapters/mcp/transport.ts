@@ -8,7 +8,7 @@ import { isIdempotencyKey } from '../../domain/idempotency-key.js'
 import { INVALID_REQUEST, idIn, RpcRefusal, rpcRefusal, rpcRefused } from '../../domain/json-rpc.js'
 import { type MatchPath, readMessageInput } from '../../domain/message-input.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
-import { type Parsed, presentedPayment } from '../../domain/x402.js'
+import { presentedPayment } from '../../domain/x402.js'
 import type { Charge, ChargeOutcome } from '../../ports/charge.js'
 import { type IncomingRequest, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import {
@@ -57,8 +57,13 @@ export function mcpTransport(options: McpOptions) {
     async answer(incoming: IncomingRequest): Promise<TransportResponse> {
       const foreign = webOriginRefusal(incoming)
       if (foreign !== undefined) return rpcRefused(403, null, { code: INVALID_REQUEST, message: foreign })
-      const message = messageIn(incoming.body, names)
-      if (message instanceof RpcRefusal) return rpcRefused(400, idIn(incoming.body), message)
+      let message: McpMessage
+      try {
+        message = readMessage(incoming.body, names)
+      } catch (cause) {
+        if (!(cause instanceof RpcRefusal)) throw cause
+        return rpcRefused(400, idIn(incoming.body), cause)
+      }
       let outcome: ChargeOutcome | undefined
       let broken: unknown
       const call = (called: ToolCall) =>
@@ -154,15 +159,6 @@ function requestOf({ headers, baseUrl }: IncomingRequest): Request {
 /** Lists of tools are long too, and need no parsing. */
 function mayBeLongError(answer: Uint8Array): boolean {
   return answer.length > ERROR_BYTES_MAX && bufferOf(answer).includes('"error":')
-}
-
-function messageIn(body: Parsed<unknown>, names: ReadonlySet<string>): McpMessage | RpcRefusal {
-  try {
-    return readMessage(body, names)
-  } catch (cause) {
-    if (cause instanceof RpcRefusal) return cause
-    throw cause
-  }
 }
 
 /**

@@ -16,9 +16,9 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 29_569, // 23,000
+  'lines of the core': 29_417, // 23,000
   'files of the core': 247, // 270
-  'lines of src and cli': 51_200, // 40,000
+  'lines of src and cli': 51_192, // 40,000
   'lines of agents, templates and create': 2_204,
   'files of src/ports': 18, // 18
   'states of a charge': 16,
@@ -88,6 +88,7 @@ const OF_THE_SANDBOX = [
   ...[
     'src/adapters/algorand/',
     'src/facilitator/official-group-checks.ts',
+    'src/facilitator/remembered-checks.ts',
     'src/facilitator/bazaar-index.ts',
   ],
   'src/facilitator/x402-answers.ts',

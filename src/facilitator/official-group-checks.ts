@@ -3,11 +3,11 @@
  * lists the stricter ones. The sandbox's facilitator and `createFacilitator` share them.
  */
 import { SignedTransaction, type Transaction } from 'algosdk'
-import { addressOf, decodedMember, isCanonical, isSignedBy } from '../adapters/algorand/decode-by-algosdk.js'
 import { encoded, GROUP_SIZE_MAX } from '../adapters/algorand/transaction-hashes.js'
 import { parseBaseUnits } from '../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../domain/network.js'
 import { isRecord, X402_VERSION } from '../domain/x402.js'
+import { addressOf, decodedMember, isCanonical, isSignedBy } from './remembered-checks.js'
 
 export interface Refused {
   readonly ok: false

@@ -4,19 +4,17 @@
 import { EventEmitter } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
-import { forgetShape, http2StreamOf } from '../adapters/http/node-body.js'
+import { http2StreamOf } from '../adapters/http/node-body.js'
 import { isStream, type Reply } from '../adapters/http/reply.js'
 import {
   endWith,
   framed,
   isUntouched,
-  type OwnFunctions,
   pairsIn,
   type ReplyTarget,
-  sendPieces,
   setHeaders,
-  takeHeaders,
 } from '../adapters/http/write-node-response.js'
+import { forgetShape, type OwnFunctions, sendPieces, takeHeaders } from './node-response.js'
 
 export interface HeldAnswer {
   readonly status: number

@@ -5,12 +5,13 @@ import { Readable } from 'node:stream'
 import { toUSVString } from 'node:util'
 import type { Koa } from '../adapters/http/koa-request.js'
 import type { Reply } from '../adapters/http/reply.js'
-import { bodyIn, handToKoa, takeHeaders } from '../adapters/http/write-node-response.js'
+import { handToKoa } from '../adapters/http/write-node-response.js'
 import { NoAnswer, renderHead, renderResponse } from '../app/charge/render-answer.js'
 import { COLLECTED_BYTES_MAX, renderStream } from '../app/charge/stream-from-handler.js'
 import { type Answer, ForwardedAnswer } from '../domain/handler.js'
 import type { ExpressRequest } from './gate-types.js'
 import { type HeldAnswer, HeldResponse, NotHeld, WROTE_PAST } from './hold-node-response.js'
+import { takeHeaders } from './node-response.js'
 
 const heard = new WeakSet<object>()
 
@@ -61,6 +62,15 @@ export function heldContext(ctx: Koa.Context) {
       new HeldResponse(res, false).send(reply)
     },
   }
+}
+
+/** What a context of Koa has, as Koa would send it. */
+function bodyIn({ body }: Koa.Context): string | Uint8Array | Readable {
+  const web = body instanceof Blob ? body.stream() : body instanceof Response ? body.body : body
+  if (web === null || web === undefined) return ''
+  if (web instanceof ReadableStream) return Readable.fromWeb(web as never)
+  const isAsItIs = typeof web === 'string' || web instanceof Uint8Array || web instanceof Readable
+  return isAsItIs ? web : JSON.stringify(web)
 }
 
 /** A second gate would take a second price from the balance of a buyer who agreed to the first. */

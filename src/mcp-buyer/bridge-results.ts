@@ -5,6 +5,7 @@ import { mediaTypeOf } from '../app/client/http-reply.js'
 import { endLines, type PaymentRecord } from '../app/client/receipt-book.js'
 import { type CallResult, outcomeOfResult } from '../app/client/result-types.js'
 import { toBase64 } from '../domain/bytes.js'
+import { SvcError } from '../domain/errors.js'
 import type { AnswerContent } from '../domain/handler.js'
 import { jsonIn } from '../domain/json.js'
 import { isRecord } from '../domain/x402.js'
@@ -29,6 +30,20 @@ export function paidResult(result: CallResult, payments: readonly PaymentRecord[
     ...(hasOthers && { content: [...told.content, { type: 'text', text: lines.join('\n') } as const] }),
     ...(Object.keys(meta).length > 0 && { _meta: meta }),
   }
+}
+
+/** The payments of a call, whose ids its results and errors name. Ids that this client did not sign are a seller's claims. */
+export function signedOf(receipts: Iterable<PaymentRecord>, txIds: readonly string[]): PaymentRecord[] {
+  return [...receipts].filter(({ txId }) => txIds.includes(txId))
+}
+
+export function txIdsIn(end: unknown): string[] {
+  const named = end instanceof SvcError ? end.detail : end
+  if (!isRecord(named)) return []
+  const { txId, sentTxId, payment } = named
+  return [txId, sentTxId, isRecord(payment) ? payment.txId : undefined].filter(
+    (id): id is string => typeof id === 'string',
+  )
 }
 
 /** JSON keeps its text as it came: parsed and written anew, a number beyond 2^53 is another one. */

@@ -7,8 +7,8 @@ import {
   type Transaction,
 } from 'algosdk'
 import { encodeBase32 } from '../adapters/algorand/address.js'
-import { isSignedBy } from '../adapters/algorand/decode-by-algosdk.js'
 import { encoded, GROUP_SIZE_MAX, groupIdOf } from '../adapters/algorand/transaction-hashes.js'
+import { isSignedBy } from '../facilitator/remembered-checks.js'
 
 /** A refusal with the messages of go-algorand (v5.0): clients parse them, and people who debug clients read them. */
 export interface Refusal {

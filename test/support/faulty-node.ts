@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { decodeSignedTransaction } from 'algosdk'
-import { splitValues } from '../../src/adapters/algorand/msgpack.js'
 import { txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
+import { splitValues } from '../../src/sandbox/algod/transaction-routes.js'
 import type { Sandbox } from '../../src/sandbox.js'
 
 export type Step = 'params' | 'simulate' | 'submit' | 'pending' | 'wait' | 'other'

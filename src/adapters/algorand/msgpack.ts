@@ -95,18 +95,6 @@ function isKey(bytes: Uint8Array, offset: number, key: string): boolean {
   return uint(bytes, offset + 1, width) === key.length && isText(bytes, offset + 1 + width, key)
 }
 
-/** Splits values that follow each other without a separator, as in the body of `POST /v2/transactions`. */
-export function splitValues(bytes: Uint8Array, countMax: number): Uint8Array[] {
-  const values: Uint8Array[] = []
-  for (let offset = 0; offset < bytes.length; ) {
-    if (values.length === countMax) throw new RangeError(`more than ${countMax} msgpack values`)
-    const end = endOfValue(bytes, offset)
-    values.push(bytes.subarray(offset, end))
-    offset = end
-  }
-  return values
-}
-
 function endOfItems(bytes: Uint8Array, start: number, count: number, depth: number): number {
   if (depth >= DEPTH_MAX) throw new RangeError(`msgpack nested deeper than ${DEPTH_MAX}`)
   let offset = start

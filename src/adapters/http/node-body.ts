@@ -82,14 +82,3 @@ export function rewind(req: IncomingMessage, bytes: Buffer): void {
 export function http2StreamOf(message: IncomingMessage | ServerResponse): ServerHttp2Stream | undefined {
   return (message as { readonly stream?: ServerHttp2Stream }).stream
 }
-
-/**
- * V8 makes a new shape for each property of an object whose prototype was set, as Express does with each response, at 2 µs each. One that
- * has lost a property has no shape any more, and properties cost it nothing.
- */
-export function forgetShape(res: ServerResponse): void {
-  const { sendDate } = res
-  if (Object.getPrototypeOf(res) === res.constructor.prototype || !Object.hasOwn(res, 'sendDate')) return
-  Reflect.deleteProperty(res, 'sendDate')
-  res.sendDate = sendDate
-}

@@ -1,8 +1,7 @@
 /** Writes a reply: in one write where this app is alone, and through Koa's context where other middleware may look at it. */
-import { EventEmitter } from 'node:events'
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { addAbortSignal, pipeline, Readable, Writable } from 'node:stream'
+import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { bufferOf } from '../../domain/bytes.js'
 import { bytesIn } from '../../domain/handler.js'
 import type { Logger } from '../../ports/logger.js'
@@ -111,21 +110,6 @@ export function pairsIn(headers: object): readonly (readonly [string, unknown])[
   return headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1]] as const] : []))
 }
 
-/** The headers that were set since, taken off the response: an answer that is not paid for must not show them. */
-export function takeHeaders(res: ServerResponse, before: OutgoingHttpHeaders): (readonly [string, string])[] {
-  const taken: (readonly [string, string])[] = []
-  const now = res.getHeaders()
-  for (const name in now) {
-    const [value, old] = [now[name], before[name]]
-    if (value === old) continue
-    if (old === undefined) res.removeHeader(name)
-    else res.setHeader(name, old as string)
-    if (typeof value === 'string' && old === undefined) taken.push([name, value])
-    else for (const each of [value].flat()) if (![old].flat().includes(each)) taken.push([name, String(each)])
-  }
-  return taken
-}
-
 export function handToKoa(ctx: Koa.Context, { status, headers, body }: Reply): void {
   ctx.status = status
   setHeaders(ctx.res, headers)
@@ -140,43 +124,7 @@ export function handToKoa(ctx: Koa.Context, { status, headers, body }: Reply): v
   ctx.status = status
 }
 
-/** What a context of Koa has, as Koa would send it. */
-export function bodyIn({ body }: Koa.Context): string | Uint8Array | Readable {
-  const web = body instanceof Blob ? body.stream() : body instanceof Response ? body.body : body
-  if (web === null || web === undefined) return ''
-  if (web instanceof ReadableStream) return Readable.fromWeb(web as never)
-  const isAsItIs = typeof web === 'string' || web instanceof Uint8Array || web instanceof Readable
-  return isAsItIs ? web : JSON.stringify(web)
-}
-
-export type OwnFunctions = Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'flushHeaders' | 'on'>
-
-/** Sends a stream by the functions of middleware around, which may call no callbacks, and may compress by a stream of its own. */
-export function sendPieces(res: ServerResponse, own: OwnFunctions, body: StreamedBody): void {
-  // The first chunk may be late, and the receipt is in the head.
-  own.flushHeaders.call(res)
-  let go: (() => void) | undefined
-  for (const on of [own.on, EventEmitter.prototype.on])
-    on.call(res, 'drain', () => res.writableNeedDrain || go?.())
-  const sent = new Writable({
-    write(chunk, encoding, done) {
-      go = () => {
-        go = undefined
-        done()
-      }
-      if (own.write.call(res, chunk, encoding)) go()
-    },
-    final: done => void own.end.call(res.once('finish', done), undefined, 'utf8'),
-    destroy(cause, done) {
-      res.destroy()
-      done(cause)
-    },
-  })
-  res.once('close', () => sent.destroy())
-  pipeline(readableOf(body), sent, () => {})
-}
-
-function readableOf({ chunks, cut }: StreamedBody): Readable {
+export function readableOf({ chunks, cut }: StreamedBody): Readable {
   const readable = chunks instanceof Readable ? chunks : Readable.from(chunks, { objectMode: false })
   return cut === undefined ? readable : addAbortSignal(cut, readable)
 }

@@ -113,20 +113,6 @@ export interface PaymentEnd {
   readonly idempotencyKey?: string
 }
 
-/** The payments of a call, whose ids its results and errors name. Ids that this client did not sign are a seller's claims. */
-export function signedOf(receipts: Iterable<PaymentRecord>, txIds: readonly string[]): PaymentRecord[] {
-  return [...receipts].filter(({ txId }) => txIds.includes(txId))
-}
-
-export function txIdsIn(end: unknown): string[] {
-  const named = end instanceof SvcError ? end.detail : end
-  if (!isRecord(named)) return []
-  const { txId, sentTxId, payment } = named
-  return [txId, sentTxId, isRecord(payment) ? payment.txId : undefined].filter(
-    (id): id is string => typeof id === 'string',
-  )
-}
-
 export function endLines({ payments, windows, idempotencyKey }: PaymentEnd): string[] {
   const kept = idempotencyKey === undefined ? '' : `; idempotency key ${idempotencyKey}`
   return [...payments.map(payment => paymentLine(payment) + kept), ...windows.map(windowLine)]

@@ -10,7 +10,7 @@ import {
   modelsv2,
   type SignedTransaction,
 } from 'algosdk'
-import { endOfValue, splitValues } from '../../adapters/algorand/msgpack.js'
+import { endOfValue } from '../../adapters/algorand/msgpack.js'
 import { GROUP_SIZE_MAX, txIdOf } from '../../adapters/algorand/transaction-hashes.js'
 import { INVALID } from '../check-signatures.js'
 import type { Ledger } from '../ledger.js'
@@ -91,6 +91,18 @@ function submittedGroup(body: Buffer): readonly SignedTransaction[] {
     const signed = decoded('msgpack', () => decodeSignedTransaction(text))
     return canonical(signed, text)
   })
+}
+
+/** Splits values that follow each other without a separator, as in the body of `POST /v2/transactions`. */
+export function splitValues(bytes: Uint8Array, countMax: number): Uint8Array[] {
+  const values: Uint8Array[] = []
+  for (let offset = 0; offset < bytes.length; ) {
+    if (values.length === countMax) throw new RangeError(`more than ${countMax} msgpack values`)
+    const end = endOfValue(bytes, offset)
+    values.push(bytes.subarray(offset, end))
+    offset = end
+  }
+  return values
 }
 
 export function simulateRequest(body: Buffer): modelsv2.SimulateRequest {

@@ -93,19 +93,14 @@ export function facilitatorList(
     return awake.length > 0 ? awake : members
   }
 
-  /** Of two that list one sponsor, it is the first's: the other could lay claim to payments that are not for it. */
-  function remember(sponsor: string, member: Member): void {
-    const known = bySponsor.get(sponsor)
-    if (known === undefined || member.index < known.index) bySponsor.set(sponsor, member)
-  }
-
   /** The answer of the first facilitator that is not paused; where all are, of the first that answers. */
   async function preferred(): Promise<Supported | undefined> {
     const answers = await Promise.all(members.map(member => member.facilitator.supported()))
     const answered = members.filter(({ index }) => answers[index])
-    for (const member of answered) {
+    // Of two that list one sponsor, it is the first's: the other could lay claim to payments that are not for it.
+    for (const member of answered.toReversed()) {
       const { feePayer } = answers[member.index]!
-      if (feePayer !== undefined) remember(feePayer, member)
+      if (feePayer !== undefined) bySponsor.set(feePayer, member)
     }
     const chosen = answered.find(member => !isPaused(member)) ?? answered[0]
     const supported = chosen && answers[chosen.index]

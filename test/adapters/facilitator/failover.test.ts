@@ -163,6 +163,18 @@ test('a backup that claims the sponsor of the first gets none of its payments', 
   expect([a.count('/verify'), b.count('/verify')]).toEqual([1, 0])
 })
 
+test('a sponsor’s key that went from the first to the second brings its payments to the second', async () => {
+  const { a, b, list, heard } = await pair({}, { '/verify': YES })
+  await list.supported()
+  a.replies['/supported'] = listing(SHORT, { feePayer: OTHER_SPONSOR })
+  b.replies['/supported'] = listing(SHORT, { feePayer: SPONSOR })
+  await Promise.all([heard.a(), heard.b()])
+  down(a)
+  await list.verify(payment(), REQUIREMENTS)
+  expect(await list.supported()).toMatchObject({ feePayer: SPONSOR })
+  expect(await list.verify(payment(), REQUIREMENTS, SPONSOR)).toEqual({ verdict: 'valid' })
+})
+
 test('with an unknown sponsor, a no counts only where everybody before it has answered', async () => {
   const { a, list } = await pair(DOWN, { '/verify': NO })
   const unknown = 'C'.repeat(58)

@@ -35,13 +35,7 @@ export function report(error: unknown, asJson: boolean): number {
   return exitCode
 }
 
-interface Told {
-  readonly message: string
-  readonly code: string
-  readonly exitCode: number
-}
-
-function told(error: unknown): Told {
+function told(error: unknown) {
   if (error instanceof CommanderError) {
     // Commander puts what it suggests on a line of its own, and calls an argument a command-argument value.
     const message = error.message

@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { EventSourceMessage } from 'eventsource-parser'
 import { mediaTypeOf, messagesIn, outcomeOfResult, type ShownWindow } from '../src/app/client/index.js'
 import type { CallResult, StreamResult } from '../src/client.js'
-import { isJson, jsonIn, SvcError, toBase64 } from '../src/domain/index.js'
+import { isJson, jsonIn, SvcError, textIn, toBase64 } from '../src/domain/index.js'
 import {
   balanceRows,
   columns,
@@ -49,16 +49,8 @@ export async function printAnswer(result: CallResult): Promise<void> {
 function receivedIn(result: CallResult) {
   const { reply } = outcomeOfResult(result)!
   const { bytes } = reply
-  return { bytes, type: mediaTypeOf(reply), text: textIn(bytes) }
-}
-
-function textIn(bytes: Uint8Array): string | undefined {
-  try {
-    const text = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes)
-    return text.includes('\0') ? undefined : text
-  } catch {
-    return undefined
-  }
+  const text = textIn(bytes, undefined)
+  return { bytes, type: mediaTypeOf(reply), text: text?.includes('\0') ? undefined : text }
 }
 
 function isJsonText(type: string, text: string): boolean {

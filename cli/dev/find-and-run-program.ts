@@ -40,7 +40,7 @@ export function programAt(named: string | undefined): Program {
 
 function conventional(): string {
   const candidates = PLACES.flatMap(place => EXTENSIONS.map(extension => place + extension))
-  const found = candidates.find(isFile) ?? mainOf('package.json')
+  const found = candidates.find(isFile) ?? mainOfPackage()
   if (found !== undefined) return found
   const places = PLACES.map(place => `${place}.ts`).join(', ')
   throw new SvcError(
@@ -49,10 +49,10 @@ function conventional(): string {
   )
 }
 
-function mainOf(manifestPath: string): string | undefined {
-  if (!isFile(manifestPath)) return undefined
+function mainOfPackage(): string | undefined {
+  if (!isFile('package.json')) return undefined
   try {
-    const value: unknown = JSON.parse(readFileSync(manifestPath, 'utf8'))
+    const value: unknown = JSON.parse(readFileSync('package.json', 'utf8'))
     return isRecord(value) && typeof value.main === 'string' ? value.main : undefined
   } catch {
     throw new SvcError('package.json is not JSON', 'entry_not_found')

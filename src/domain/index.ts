@@ -6,7 +6,7 @@
 // Failures that users are told of
 export { ANSWER_CODES } from './answer-codes.js'
 // What a body says that it is, and bytes as text
-export { isJson } from './body-type.js'
+export { isJson, textIn } from './body-type.js'
 export { toBase64 } from './bytes.js'
 export { SvcError } from './errors.js'
 // An input that an endpoint accepts, by its schema

@@ -34,6 +34,7 @@ const depsFor = (exchange: Exchange, attempts = policy.attempts) => ({
   retry: { ...policy, attempts },
   clock: systemClock,
   random: systemRandom,
+  timeoutMs: 60_000,
 })
 
 function scripted(...steps: readonly ExchangeResult[]): Exchange {
@@ -85,7 +86,7 @@ describe('between two attempts', () => {
     const { clock, waits } = quick()
     const retry = { attempts: 5, baseMs: 100, maxMs: 300 }
     const exchange = scripted(silent, silent, silent, silent, silent)
-    await deliver({ exchange, retry, clock, random: half }, request, 60_000)
+    await deliver({ exchange, retry, clock, random: half, timeoutMs: 60_000 }, request)
     expect(waits).toEqual([50, 100, 150, 150])
   })
 
@@ -94,9 +95,8 @@ describe('between two attempts', () => {
     const working = answer(503, 'idempotency_in_progress', OURS, '1')
     const exchange = scripted(lost, working, working, silent, answer(200))
     const delivery = await deliver(
-      { exchange, retry: { attempts: 3, baseMs: 0, maxMs: 0 }, clock, random: half },
+      { exchange, retry: { attempts: 3, baseMs: 0, maxMs: 0 }, clock, random: half, timeoutMs: 60_000 },
       request,
-      60_000,
       payment,
     )
     expect(delivery).toMatchObject({ attempts: 5, reply: { status: 200 } })
@@ -106,14 +106,21 @@ describe('between two attempts', () => {
     const { clock } = quick()
     const working = answer(409, 'idempotency_in_progress', OURS, '1')
     const exchange = scripted(lost, working)
-    const delivery = await deliver({ exchange, retry: policy, clock, random: half }, request, 1_000, payment)
+    const delivery = await deliver(
+      { exchange, retry: policy, clock, random: half, timeoutMs: 1_000 },
+      request,
+      payment,
+    )
     expect(delivery).toMatchObject({ attempts: 2, reply: { status: 409 }, everLost: true })
   })
 
   it('what was lost each time ends with the cause', async () => {
     const { clock } = quick()
     const exchange = scripted(lost, lost, lost)
-    const delivery = await deliver({ exchange, retry: policy, clock, random: half }, request, 1_000)
+    const delivery = await deliver(
+      { exchange, retry: policy, clock, random: half, timeoutMs: 1_000 },
+      request,
+    )
     expect(delivery).toEqual({ cause: 'reset', attempts: 3, everLost: true })
   })
 
@@ -124,7 +131,10 @@ describe('between two attempts', () => {
     ] as const) {
       const { clock } = quick()
       const exchange = scripted(lost, answer(status, code))
-      const delivery = await deliver({ exchange, retry: policy, clock, random: half }, request, 60_000)
+      const delivery = await deliver(
+        { exchange, retry: policy, clock, random: half, timeoutMs: 60_000 },
+        request,
+      )
       expect(delivery).toMatchObject({ attempts: 2, reply: { status } })
     }
   })
@@ -139,9 +149,14 @@ describe('between two attempts', () => {
       },
     }
     const sent = deliver(
-      { exchange: scripted(silent), retry: { attempts: 2, baseMs: 1, maxMs: 1 }, clock, random: half },
+      {
+        exchange: scripted(silent),
+        retry: { attempts: 2, baseMs: 1, maxMs: 1 },
+        clock,
+        random: half,
+        timeoutMs: 60_000,
+      },
       { ...request, signal: giveUp.signal },
-      60_000,
     )
     await expect(sent).rejects.toMatchObject({
       code: 'aborted',
@@ -224,7 +239,7 @@ describe('a request is sent', () => {
     it(name, async () => {
       const rpc = steps.map(sent => (sent.kind === 'lost' ? sent : { ...sent, reply: overA2a(sent.reply) }))
       for (const sent of [steps, rpc]) {
-        const delivery = await deliver(depsFor(scripted(...sent)), request, 60_000, payment)
+        const delivery = await deliver(depsFor(scripted(...sent)), request, payment)
         expect({ ...delivery, reply: delivery.reply?.status }).toMatchObject({
           attempts,
           reply: status,
@@ -237,7 +252,7 @@ describe('a request is sent', () => {
   it('takes a charge that the seller does not know for lost where a balance pays, and not where a payment does', async () => {
     for (const paid of [undefined, payment]) {
       const steps = Array(3).fill(bare(503, 'charge_unknown'))
-      const delivery = await deliver(depsFor(scripted(...steps)), request, 60_000, paid)
+      const delivery = await deliver(depsFor(scripted(...steps)), request, paid)
       expect(delivery).toMatchObject({ attempts: 3, everLost: paid === undefined })
     }
   })
@@ -252,32 +267,32 @@ describe('a request is sent', () => {
       [[lost, torn, answer(200)], head],
       [[lost, answer(200)], undefined],
     ] as const) {
-      const delivery = await deliver(depsFor(scripted(...steps)), request, 60_000, payment)
+      const delivery = await deliver(depsFor(scripted(...steps)), request, payment)
       expect(delivery.torn).toBe(kept)
     }
   })
 
   it('once without retries, whatever happens', async () => {
     const once = { ...depsFor(scripted(lost)), retry: ONCE }
-    expect((await deliver(once, request, 60_000, payment)).attempts).toBe(1)
+    expect((await deliver(once, request, payment)).attempts).toBe(1)
     for (const sent of [lost, answer(500), answer(503), answer(429, 'too_many_unpaid_calls')]) {
-      const delivery = deliver(depsFor(scripted(sent), 1), request, 60_000, payment)
+      const delivery = deliver(depsFor(scripted(sent), 1), request, payment)
       expect((await delivery).attempts).toBe(1)
     }
   })
 
   it('once where no payment is in it, and runs are not settled', async () => {
-    expect(
-      (await deliver(depsFor(scripted(answer(429, 'too_many_unpaid_calls'))), request, 60_000)).attempts,
-    ).toBe(1)
+    expect((await deliver(depsFor(scripted(answer(429, 'too_many_unpaid_calls'))), request)).attempts).toBe(1)
   })
 
   it('not again where the payment would be too late, or the time is up', async () => {
     const asked = answer(429, 'too_many_unpaid_calls', OURS, '2')
     const landsUntilMs = performance.now() + 1_000
-    const late = deliver(depsFor(scripted(asked)), request, 60_000, { txId: OURS, landsUntilMs })
+    const late = deliver(depsFor(scripted(asked)), request, { txId: OURS, landsUntilMs })
     expect((await late).attempts).toBe(1)
-    expect((await deliver(depsFor(scripted(asked)), request, 1_000, payment)).attempts).toBe(1)
+    expect(
+      (await deliver({ ...depsFor(scripted(asked)), timeoutMs: 1_000 }, request, payment)).attempts,
+    ).toBe(1)
   })
 })
 
@@ -348,11 +363,7 @@ describe('a request without a payment', () => {
         return () => timers.push('cancelled')
       },
     }
-    const waiting = deliver(
-      { ...depsFor(scripted(lost)), clock },
-      { ...request, signal: giveUp.signal },
-      1_000,
-    )
+    const waiting = deliver({ ...depsFor(scripted(lost)), clock }, { ...request, signal: giveUp.signal })
     await expect(waiting).rejects.toMatchObject({ code: 'aborted' })
     expect(timers).toEqual(['set', 'cancelled'])
   })

@@ -110,7 +110,7 @@ async function finished(
       signer: settings.signer!,
       strictResource: true,
       slot,
-      deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
+      deliver: (sent, payment) => deliver(settings, sent, payment),
     })
     const { held, warnings } = sold(agent, units, outcome, slot.payment!)
     const added = balances.change(agent.href, account => ({

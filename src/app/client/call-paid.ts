@@ -155,7 +155,7 @@ async function buy(
       signer,
       wanted,
       slot,
-      deliver: (sent, payment) => deliver(settings, sent, settings.timeoutMs, payment),
+      deliver: (sent, payment) => deliver(settings, sent, payment),
     })
   } catch (error) {
     isOver = error instanceof SvcError && isRecord(error.detail) && error.detail.charged === 'no'

@@ -23,8 +23,10 @@ export interface Balance {
   readonly microAlgos: bigint
 }
 
+type AccountReader = Pick<Algod, 'account' | 'assetHolding'>
+
 export async function walletBalance(
-  algod: Pick<Algod, 'account' | 'assetHolding'>,
+  algod: AccountReader,
   network: NetworkFacts,
   address: string,
 ): Promise<Balance> {
@@ -42,19 +44,13 @@ export async function walletBalance(
   }
 }
 
-interface FundsCheckOptions {
-  readonly algod: Pick<Algod, 'account' | 'assetHolding'>
-  readonly network: NetworkFacts
-  readonly address: string
-}
-
 const UNKNOWN = 2n ** 64n
 
-export function fundsCheck({
-  algod,
-  network,
-  address,
-}: FundsCheckOptions): (amount: bigint) => Promise<SvcError | undefined> {
+export function fundsCheck(
+  algod: AccountReader,
+  network: NetworkFacts,
+  address: string,
+): (amount: bigint) => Promise<SvcError | undefined> {
   /** `undefined`: not opted in. */
   let left: bigint | undefined
   let reading: Promise<void> | undefined

@@ -212,7 +212,7 @@ function signerOf(options: ClientOptions, network: NetworkFacts, algod: Algod): 
   const { sign, signTransactions }: Record<string, unknown> = isRecord(key) ? key : {}
   if (typeof sign !== 'function' && typeof signTransactions !== 'function')
     throw invalid('signer is {address, sign} or {address, signTransactions}')
-  const lackOf = fundsCheck({ algod, network, address: key.address })
+  const lackOf = fundsCheck(algod, network, key.address)
   const waiting = { clock: wakefulClock, timeoutMs: options.timeoutMs ?? TIMEOUT_MS }
   return algorandPaymentSigner({
     key,

@@ -50,14 +50,11 @@ export interface Delivery {
   readonly torn?: HttpReply
 }
 
-export interface DeliveryDeps {
+export interface AskingDeps {
   readonly exchange: Exchange
   readonly retry: RetryPolicy
   readonly clock: Clock
   readonly random: Random
-}
-
-export interface AskingDeps extends DeliveryDeps {
   /** For one answer. */
   readonly timeoutMs: number
 }
@@ -80,12 +77,11 @@ export interface SentPayment {
  * - An answer that says that earlier runs of this payer are not settled yet, while the payment can land.
  */
 export async function deliver(
-  deps: DeliveryDeps,
+  deps: AskingDeps,
   request: HttpRequest,
-  timeoutMs: number,
   payment?: SentPayment,
 ): Promise<Delivery> {
-  const { exchange, retry: policy, clock } = deps
+  const { exchange, retry: policy, clock, timeoutMs } = deps
   const endMs = clock.monotonic() + timeoutMs
   let everLost = false
   let torn: HttpReply | undefined
@@ -153,11 +149,7 @@ function isFailure(sent: ExchangeResult): boolean {
 }
 
 /** The seller's `Retry-After`, else full jitter: a random time up to the doubled bound, so that callers do not return together. */
-function pauseMs(
-  sent: ExchangeResult,
-  { retry: policy, clock, random }: DeliveryDeps,
-  retry: number,
-): number {
+function pauseMs(sent: ExchangeResult, { retry: policy, clock, random }: AskingDeps, retry: number): number {
   const askedMs = sent.kind === 'answered' ? retryAfterMs(sent.reply.headers, clock.now()) : undefined
   const { baseMs, maxMs } = policy
   return askedMs ?? random.fraction() * Math.min(maxMs, baseMs * 2 ** Math.max(retry - 1, 0))
@@ -192,7 +184,7 @@ export interface UnpaidReply extends Pick<Delivery, 'attempts' | 'everLost'> {
 /** Asks an endpoint without paying. */
 export async function ask(deps: AskingDeps, request: HttpRequest): Promise<UnpaidReply> {
   const send = async (sent: HttpRequest): Promise<UnpaidReply> => {
-    const { reply, attempts, everLost, cause } = await deliver(deps, sent, deps.timeoutMs)
+    const { reply, attempts, everLost, cause } = await deliver(deps, sent)
     if (!reply) throw networkError(sent.url.origin, cause)
     return { request: sent, reply, attempts, everLost }
   }

@@ -30,8 +30,6 @@ import type { UnpaidReply } from './send-with-retries.js'
 
 export type SubscriptionKeys = ReturnType<typeof subscriptionKeys>
 
-export type Answered = Pick<UnpaidReply, 'reply' | 'attempts' | 'everLost'>
-
 export interface Verdict {
   /** The window that the seller refuses, and that has not ended. */
   readonly refused?: ActiveSubscription
@@ -139,7 +137,7 @@ export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>) {
      * paid because its window has ended. A seller that asks before that has refused the key, and the key is kept: if it
      * were dropped, the next call would buy a second window. A quote for another resource says nothing about the key.
      */
-    answered(url: URL, key: string, { reply, attempts, everLost }: Answered): Verdict {
+    answered(url: URL, key: string, { reply, attempts, everLost }: Omit<UnpaidReply, 'request'>): Verdict {
       const name = nameOf(url, key)
       const window = held.get(name)?.find(({ subscription }) => subscription.key === key)
       // A newer key may have been bought while this one was on its way.

@@ -6,10 +6,6 @@ import { networkFacts } from '../../domain/network-definition.js'
 import { isRecord } from '../../domain/x402.js'
 
 /**
- * Reads a network from a text, such as an environment variable's: a public network's name, or a file with a definition.
- */
-
-/**
  * The network that an environment variable names: `mainnet`, `testnet`, or a JSON file with a definition.
  * Nothing is mainnet, or testnet with the environment variable `SVC_SANDBOX`. So is an empty text: an environment that passes an
  * unset variable on, such as a container's, makes it empty.

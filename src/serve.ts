@@ -2,8 +2,8 @@
 import { createServer as createHttpServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { endingInOneLine } from '#platform'
-import { answerUnparsableRequests } from './adapters/http/koa-app.js'
 import type { Koa } from './adapters/http/koa-request.js'
+import { errorBody } from './adapters/http/reply.js'
 import { atStart, defineEndpoint, defineGate } from './app/define-agent.js'
 import { type AgentHandler, handlerParts } from './app/server/create-handler.js'
 import type { ShutdownReport } from './app/server/drain.js'
@@ -156,6 +156,34 @@ export function listening(
   }
   const uninstallSignals = handleSignals ? installSignals(shutdown) : () => {}
   return Object.assign(server, { shutdown, uninstallSignals })
+}
+
+const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'headers_too_large',
+    'The headers are larger than 16 KiB together.',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time.'],
+}
+
+/** How long the sender has to read the refusal. */
+const LINGER_MS = 1_000
+
+const MALFORMED = ['400 Bad Request', 'bad_request', 'This is not an HTTP request that can be read.'] as const
+
+/** Answers requests that Node's parser refuses, in the same JSON as every other error. */
+function answerUnparsableRequests(server: Server): void {
+  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
+    if (!socket.writable || cause.code === 'ECONNRESET') return void socket.destroy()
+    // A caller that does not close its own side would keep the connection, and the memory of all that it sent.
+    systemClock.after(LINGER_MS, () => socket.destroy())
+    const [line, code, message] = REFUSALS[cause.code ?? ''] ?? MALFORMED
+    const body = JSON.stringify(errorBody(code, message))
+    socket.end(
+      `HTTP/1.1 ${line}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    )
+  })
 }
 
 const PORTS_TRIED = 100

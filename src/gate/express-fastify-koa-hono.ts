@@ -17,9 +17,10 @@ import { SvcError } from '../domain/errors.js'
 import type { Handler, HandlerContext } from '../domain/handler.js'
 import { METHODS, type Method, routeName } from '../domain/path-pattern.js'
 import { BALANCE_KEY_HEADER } from '../domain/x402.js'
+import { hearRoutes, refuseUnheard } from './express-errors.js'
 import type { ExpressRequest, Gate, GateTerms, HonoContext } from './gate-types.js'
 import { HeldResponse } from './hold-node-response.js'
-import { hearThrown, held, heldContext, refuseSecond, refuseUnsold, whole } from './sold-answers.js'
+import { held, heldContext, refuseSecond, refuseUnsold, whole } from './sold-answers.js'
 
 type Named = (
   terms: Omit<GateTerms, 'name'> & { readonly name: string; readonly handler: Handler },
@@ -86,7 +87,10 @@ export function gateOver(
           req.svc = svc
           const answer = response.begin()
           next()
-          return answer.then(each => held(response.unlessThrown(each), sellRedirects))
+          return answer.then(each => {
+            refuseUnheard(req, each)
+            return held(response.unlessThrown(each), sellRedirects)
+          })
         }
         const request = new NodeRequest(req, res, { handler, stream, target, holder })
         parts.host.answerNode(response, routeOf(request, seen), request).catch(next)
@@ -123,14 +127,22 @@ export function gateOver(
       const answer = overNode(terms)
       return (req, res, next) => {
         const { baseUrl, originalUrl: target = req.url!, route } = req
-        hearThrown(route)
+        hearRoutes(req)
         // Below a router, a part of the path may be a parameter of the router's.
         answer(req, res, next, { target, holder: req, seen: baseUrl ? undefined : route?.path })
       }
     },
-    fastify(terms) {
+    fastify(terms, handler) {
       const answer = overNode(terms)
       return {
+        handler: function (this: unknown, request: { readonly raw: ExpressRequest }, reply: unknown) {
+          if (request.raw.svc === undefined)
+            throw new SvcError(
+              'Another hook took the place of `preHandler`: give the route both',
+              'invalid_endpoint',
+            )
+          return handler.call(this, request, reply)
+        } as typeof handler,
         preHandler(holder, reply, next) {
           const { raw, routeOptions } = holder
           for (const [name, value] of corsIn(reply.getHeaders())) reply.raw.setHeader(name, value)

@@ -22,7 +22,7 @@ export interface GateTerms
 export interface ExpressRequest extends IncomingMessage {
   readonly baseUrl?: string
   readonly originalUrl?: string
-  readonly route?: { readonly path?: unknown; readonly methods?: object }
+  route?: { readonly path?: unknown; readonly methods?: object }
   svc?: HandlerContext
 }
 
@@ -52,8 +52,19 @@ export interface Gate {
   /** `app.get('/items/:id', gate.hono(terms), handler)`. The route finds the payment in `c.get('svc')`. */
   // biome-ignore lint/suspicious/noExplicitAny: Hono's own type has parameters that only the app knows.
   hono(terms: GateTerms): (c: any, next: () => Promise<void>) => Promise<void>
-  /** `app.get('/items/:id', gate.fastify(terms), handler)`. The route finds the payment in `request.raw.svc`. */
-  fastify(terms: GateTerms): {
+  /**
+   * `app.get('/items/:id', gate.fastify(terms, handler))`. The route finds the payment in `request.raw.svc`. These are options of the
+   * route: hooks of your own stand beside these, `preHandler: [own, priced.preHandler]`.
+   *
+   * @typeParam Run the type that Fastify gives the handler
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  fastify<Run extends (this: any, request: any, reply: any) => unknown>(
+    terms: GateTerms,
+    handler: Run,
+  ): {
+    /** The handler given, which refuses to run unpaid. */
+    readonly handler: Run
     /** Fastify's hook of this name. */
     preHandler: (
       request: FastifyRequest,

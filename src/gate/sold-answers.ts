@@ -1,4 +1,4 @@
-/** Which answers of a route a gate sells, and what routes of Koa leave and routes of Express throw. */
+/** Which answers of a route a gate sells, and what routes of Koa leave. */
 import { isAscii } from 'node:buffer'
 import type { OutgoingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
@@ -9,24 +9,8 @@ import { handToKoa } from '../adapters/http/write-node-response.js'
 import { NoAnswer, renderHead, renderResponse } from '../app/charge/render-answer.js'
 import { COLLECTED_BYTES_MAX, renderStream } from '../app/charge/stream-from-handler.js'
 import { type Answer, ForwardedAnswer } from '../domain/handler.js'
-import type { ExpressRequest } from './gate-types.js'
 import { type HeldAnswer, HeldResponse, NotHeld, WROTE_PAST } from './hold-node-response.js'
 import { takeHeaders } from './node-response.js'
-
-const heard = new WeakSet<object>()
-
-/** What a route of Express throws passes behind its own handlers, and before the app's handlers of errors. */
-export function hearThrown(route: ExpressRequest['route']): void {
-  if (route === undefined || heard.has(route)) return
-  heard.add(route)
-  for (const method of Object.keys(route.methods ?? {}))
-    Reflect.get(route, method.replace('_', '')).call(route, threw)
-}
-
-function threw(cause: unknown, _req: unknown, res: object, next: (cause: unknown) => void): void {
-  HeldResponse.threw(res, cause)
-  next(cause)
-}
 
 /** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */
 export function heldContext(ctx: Koa.Context) {

@@ -45,7 +45,11 @@ const gated = {
   },
   async fastify() {
     const app = fastify()
-    for (const path of PATHS) app.post(path, gate.fastify(termsAt(path)), async request => work(request.body))
+    for (const path of PATHS)
+      app.post(
+        path,
+        gate.fastify(termsAt(path), async request => work(request.body)),
+      )
     await app.ready()
     return app.routing
   },

@@ -1,11 +1,9 @@
 /** HTTP on Node: one Koa app, which `serve` listens with and `createServer` returns for mounting. */
-import type { Server } from 'node:http'
 /** @ts-ignore: see {@link Koa}. */
 import App from 'koa'
-import { systemClock } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
 import { type Koa, KoaRequest, type NodeRequest } from './koa-request.js'
-import { errorBody, type Reply } from './reply.js'
+import type { Reply } from './reply.js'
 import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 import { closeWithSocket, type ReplyTarget, responder, sendReply } from './write-node-response.js'
@@ -66,32 +64,4 @@ function quietApp(logger: Logger): Koa {
     const level = HANG_UPS.has(err?.code) ? 'debug' : 'warn'
     logger[level]({ err }, 'a response could not be written')
   }) as Koa
-}
-
-const REFUSALS: Readonly<Record<string, readonly [line: string, code: string, message: string]>> = {
-  HPE_HEADER_OVERFLOW: [
-    '431 Request Header Fields Too Large',
-    'headers_too_large',
-    'The headers are larger than 16 KiB together.',
-  ],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not arrive in time.'],
-}
-
-/** How long the sender has to read the refusal. */
-const LINGER_MS = 1_000
-
-const MALFORMED = ['400 Bad Request', 'bad_request', 'This is not an HTTP request that can be read.'] as const
-
-/** Answers requests that Node's parser refuses, in the same JSON as every other error. */
-export function answerUnparsableRequests(server: Server): void {
-  server.on('clientError', (cause: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || cause.code === 'ECONNRESET') return void socket.destroy()
-    // A caller that does not close its own side would keep the connection, and the memory of all that it sent.
-    systemClock.after(LINGER_MS, () => socket.destroy())
-    const [line, code, message] = REFUSALS[cause.code ?? ''] ?? MALFORMED
-    const body = JSON.stringify(errorBody(code, message))
-    socket.end(
-      `HTTP/1.1 ${line}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-    )
-  })
 }

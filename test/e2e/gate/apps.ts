@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { getRequestListener } from '@hono/node-server'
 import Router, { type RouterMiddleware } from '@koa/router'
 import express from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
 import type { Gate, GateTerms, HandlerContext } from '../../../src/index.js'
@@ -165,25 +165,21 @@ const fastifyApp: OpenApp = async (gate, routes) => {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
   app.addHook('onRequest', gate.documents.fastify)
   for (const { method, path, terms, work } of routes) {
-    app.route({
-      method,
-      url: path,
-      ...gate.fastify(terms),
-      async handler(request, reply) {
-        const body = request.body === undefined || request.body === null ? '' : asText(request.body)
-        const svc = (request.raw as never as Seen).svc
-        const does = await work({ params: request.params as Record<string, string>, body, svc })
-        if ('never' in does) await NEVER
-        if ('throws' in does) throw does.throws
-        if ('streams' in does) return reply.type('text/event-stream').send(Readable.from(does.streams))
-        if (!('answers' in does)) return
-        reply.headers(does.headers ?? {})
-        if (does.status !== undefined) reply.code(does.status)
-        return does.answers instanceof Uint8Array
-          ? reply.type('application/octet-stream').send(Buffer.from(does.answers))
-          : reply.send(does.answers)
-      },
-    })
+    const run = async (request: FastifyRequest, reply: FastifyReply) => {
+      const body = request.body === undefined || request.body === null ? '' : asText(request.body)
+      const svc = (request.raw as never as Seen).svc
+      const does = await work({ params: request.params as Record<string, string>, body, svc })
+      if ('never' in does) await NEVER
+      if ('throws' in does) throw does.throws
+      if ('streams' in does) return reply.type('text/event-stream').send(Readable.from(does.streams))
+      if (!('answers' in does)) return
+      reply.headers(does.headers ?? {})
+      if (does.status !== undefined) reply.code(does.status)
+      return does.answers instanceof Uint8Array
+        ? reply.type('application/octet-stream').send(Buffer.from(does.answers))
+        : reply.send(does.answers)
+    }
+    app.route({ method, url: path, ...gate.fastify(terms, run) })
   }
   await app.listen({ port: 0, host: '127.0.0.1' })
   return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, close: () => app.close() }

@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import express from 'express'
-import fastify from 'fastify'
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import Koa from 'koa'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createGate, defineAgent, type HandlerContext } from '../../../src/index.js'
@@ -484,7 +484,7 @@ describe('a route of Fastify', () => {
     const run = vi.fn(async () => ({}))
     const price = ({ query }: { query: Record<string, unknown> }) => `$${Number(query.n) / 1_000}`
     const app = fastify({ forceCloseConnections: true })
-    app.get('/x', gateOf().fastify({ price }), run)
+    app.get('/x', gateOf().fastify({ price }, run))
     const url = closing({
       url: await app.listen({ port: 0, host: '127.0.0.1' }),
       close: () => app.close(),
@@ -497,23 +497,25 @@ describe('a route of Fastify', () => {
   it('that hijacks its reply is sold as it wrote, or not at all', async () => {
     const app = fastify({ forceCloseConnections: true })
     const gate = gateOf()
-    app.get('/whole', gate.fastify(TERMS), (_, reply) => {
+    const whole = (_: unknown, reply: FastifyReply) => {
       reply.hijack()
       const cookies = ['set-cookie', 'a=1', 'set-cookie', 'b=2']
       reply.raw.setHeader('set-cookie', 'before')
       reply.raw.writeHead(200, ['x-own', '1', ...cookies] as never).end('whole')
-    })
-    app.get('/socket', gate.fastify(TERMS), (request, reply) => {
+    }
+    app.get('/whole', gate.fastify(TERMS, whole))
+    const past = (request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack()
       request.raw.socket.end('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfree')
-    })
+    }
+    app.get('/socket', gate.fastify(TERMS, past))
     await app.listen({ port: 0, host: '127.0.0.1' })
     closing({ close: () => app.close() })
     const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
     const before = earned()
-    const whole = await pay(seller, `${url}/whole`, { method: 'GET' })
-    const { headers } = whole
-    expect([await whole.text(), headers.get('x-own'), headers.getSetCookie()]).toEqual([
+    const sold = await pay(seller, `${url}/whole`, { method: 'GET' })
+    const { headers } = sold
+    expect([await sold.text(), headers.get('x-own'), headers.getSetCookie()]).toEqual([
       'whole',
       '1',
       ['a=1', 'b=2'],

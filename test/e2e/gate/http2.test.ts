@@ -4,7 +4,7 @@ import { type ClientHttp2Session, connect, createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import fastify from 'fastify'
+import fastify, { type FastifyReply } from 'fastify'
 import Koa from 'koa'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createGate, type Gate } from '../../../src/index.js'
@@ -26,11 +26,10 @@ const APPS: Readonly<Record<string, (gate: Gate) => Promise<number>>> = {
   async Fastify(gate) {
     const app = fastify({ http2: true })
     const terms = { price: '$0.01' } as const
-    app.get('/whole', gate.fastify(terms) as never, async () => WHOLE)
-    app.get('/failing', gate.fastify(terms) as never, async (_, reply) => reply.code(503).send(WHOLE))
-    app.get('/streamed', gate.fastify({ ...terms, stream: true }) as never, async (_, reply) =>
-      reply.send(streamed()),
-    )
+    app.get('/whole', gate.fastify(terms, async () => WHOLE) as never)
+    app.get('/failing', gate.fastify(terms, async (_, reply) => reply.code(503).send(WHOLE)) as never)
+    const stream = async (_: unknown, reply: FastifyReply) => reply.send(streamed())
+    app.get('/streamed', gate.fastify({ ...terms, stream: true }, stream) as never)
     await app.listen({ port: 0, host: '127.0.0.1' })
     closing(app)
     return (app.server.address() as AddressInfo).port

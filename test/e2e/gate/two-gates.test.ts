@@ -36,8 +36,11 @@ const APPS: Readonly<Record<string, (outer: Gate, inner: Gate) => Promise<string
   async Fastify(outer, inner) {
     const app = fastify().addHook('onRequest', outer.documents.fastify)
     app.register(async behind => {
-      behind.addHook('preHandler', outer.fastify(OUTER).preHandler)
-      behind.get('/x', inner.fastify(INNER), async () => 'sold')
+      behind.addHook('preHandler', outer.fastify(OUTER, () => {}).preHandler)
+      behind.get(
+        '/x',
+        inner.fastify(INNER, async () => 'sold'),
+      )
     })
     await app.ready()
     closing({ close: () => app.close() })

@@ -4,19 +4,12 @@ import type { Contract } from './runner.js'
 
 /** Defines the tests that every {@link Runs} has to pass. What is made is empty, and keeps the last `capacity` calls. */
 export const runsContract: Contract<(capacity: number) => Runs> = ({ describe, expect, it }, name, make) => {
-  const call = (id: number): EndedCall => ({
-    id: String(id),
-    endpoint: 'echo',
-    status: 200,
-    ms: 1,
-    traceId: 'trace',
-    final: 'settled',
-    path: [],
-    timingsMs: [],
-    code: 'settled',
-    charged: 'yes',
-    startedMs: 0,
-  })
+  /** As a server's are: nobody changes what another observer is told. */
+  const call = (id: number): EndedCall =>
+    Object.freeze({
+      ...{ id: String(id), endpoint: 'echo', status: 200, ms: 1, traceId: 'trace', startedMs: 0 },
+      ...({ path: [], timingsMs: [], final: 'settled', code: 'settled', charged: 'yes' } as const),
+    })
   const ids = (runs: Runs) => runs.list().map(({ id }) => Number(id))
 
   describe(`runs: ${name}`, () => {

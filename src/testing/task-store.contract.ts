@@ -46,10 +46,11 @@ export const tasksContract: Contract<MakeTasks> = ({ describe, expect, it }, nam
   describe(`tasks: ${name}`, () => {
     it('a task is found with its content, and asking changes nothing', async () => {
       const { other, kept, contentOf } = await scene()
-      const task = await kept()
-      expect(await contentOf(task)).toEqual([0, 255, 10, 13])
+      const content = Uint8Array.from({ length: 100_000 }, (_, at) => at % 256)
+      const task = await kept({ content })
+      expect(await contentOf(task)).toEqual([...content])
       expect((await other.get(task))?.payment).toBe(undefined)
-      expect(await contentOf(task)).toEqual([0, 255, 10, 13])
+      expect(await contentOf(task)).toEqual([...content])
       expect(await other.get(randomUUID())).toBe(undefined)
     })
 

@@ -1,5 +1,5 @@
-/** The balances of this user, in a file that only the user can read: each run of a command is a process of its own. */
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+/** The balances of this user, in a file that only the user can read. Each run of a command is a process, and may name it by a link. */
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,8 @@ const LOCK_TRIES = 100
 const LOCK_PAUSE_MS = 20
 
 export function balanceFile(spend: SpendLedger): SpendLedger {
-  const path = process.env.SVC_BALANCES || join(homedir(), '.svc', 'balances.json')
+  const named = process.env.SVC_BALANCES || join(homedir(), '.svc', 'balances.json')
+  const path = existsSync(named) ? realpathSync(named) : named
   return Object.assign(spend, {
     async balances(change?: { readonly before: string; readonly after: string }): Promise<string> {
       if (change === undefined) return textOf(path)
@@ -49,7 +50,7 @@ async function locked(path: string): Promise<() => void> {
   for (let tries = 1; ; tries++) {
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      closeSync(openSync(lock, 'wx'))
+      writeFileSync(lock, '', { flag: 'wx' })
       return () => rmSync(lock, { force: true })
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw unusable(path, error)

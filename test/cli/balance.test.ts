@@ -1,5 +1,5 @@
 /** `svc balance`, `svc call --balance` and `svc mcp`: what one process bought, others take from. */
-import { mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -50,11 +50,14 @@ it('a balance is bought, used without a wallet, shared by processes at once, and
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const key = /"key":"(svc_[^"]+)"/.exec(readFileSync(file, 'utf8'))![1]!
 
+  const link = `${file}.link`
+  symlinkSync(file, link)
   const calls = await Promise.all([
     svc(call, env),
     svc(call, { ...env, SVC_MNEMONIC: mnemonic }),
-    svc(call, env),
+    svc(call, { ...env, SVC_BALANCES: link }),
   ])
+  expect(lstatSync(link).isSymbolicLink()).toBe(true)
   for (const { code, stdout, stderr } of calls) {
     expect([code, stdout]).toEqual([0, '{"done":true}'])
     expect(stderr).toMatch(/from the balance +\$0\.01/)

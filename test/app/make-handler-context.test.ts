@@ -117,6 +117,15 @@ describe('the log of a handler', () => {
     ])
   })
 
+  it('is its caller’s as it was said, whatever a logger adds to what it is told', () => {
+    const { call, context, world } = contextual()
+    const info = (fields: { data?: object }) => Object.assign(fields.data ?? {}, { host: 'db-1.internal' })
+    Object.assign(world, { logger: { ...world.logger, info } })
+    context.log('began', { step: 1 })
+    expect(call.handled.logs).toMatchObject([{ message: 'began', data: { step: 1 } }])
+    expect(JSON.stringify(call.handled.logs)).not.toContain('internal')
+  })
+
   it('masks what is named like a secret, and warns of the first', () => {
     const { call, context, said } = contextual()
     const names = [

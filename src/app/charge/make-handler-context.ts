@@ -123,16 +123,16 @@ function logOf(deps: ChargeDeps, call: Call): HandlerContext['log'] {
 }
 
 /**
- * Tells the seller. The entry is rendered now: later changes to `data` do not change it, and it cannot break or swell the error answer
- * that carries it.
+ * Tells the seller. The entry is rendered now: later changes to `data`, or by a logger, do not change it, and it cannot break or swell
+ * the error answer that carries it.
  */
 function said(deps: ChargeDeps, call: Call, message: string, data: unknown) {
   const text = cutText(String(message), LOG_MESSAGE_LENGTH_MAX)
-  const entry = { message: text, ...(data !== undefined && { data: loggable(data, deps.logger) }) }
-  const about = { ...entry, endpoint: call.endpoint.def.name, traceId: call.traceId }
+  const entry = () => ({ message: text, ...(data !== undefined && { data: loggable(data, deps.logger) }) })
+  const about = { ...entry(), endpoint: call.endpoint.def.name, traceId: call.traceId }
   deps.logger.info(about, text)
   if (handlerLogged.hasSubscribers) handlerLogged.publish(about)
-  return entry
+  return entry()
 }
 
 const warned = new WeakSet<Logger>()

@@ -17,8 +17,15 @@ import { SvcError } from '../domain/errors.js'
 import type { Handler, HandlerContext } from '../domain/handler.js'
 import { METHODS, type Method, routeName } from '../domain/path-pattern.js'
 import { BALANCE_KEY_HEADER } from '../domain/x402.js'
-import { hearRoutes, refuseUnheard } from './express-errors.js'
-import type { ExpressRequest, Gate, GateTerms, HonoContext } from './gate-types.js'
+import type {
+  ExpressRequest,
+  FastifyReply,
+  FastifyRequest,
+  Gate,
+  GateTerms,
+  HonoContext,
+} from './gate-types.js'
+import { givenTo, hearErrors } from './hear-errors.js'
 import { HeldResponse } from './hold-node-response.js'
 import { held, heldContext, refuseSecond, refuseUnsold, whole } from './sold-answers.js'
 
@@ -87,10 +94,7 @@ export function gateOver(
           req.svc = svc
           const answer = response.begin()
           next()
-          return answer.then(each => {
-            refuseUnheard(req, each)
-            return held(response.unlessThrown(each), sellRedirects)
-          })
+          return answer.then(each => held(response.unlessThrown(each), sellRedirects))
         }
         const request = new NodeRequest(req, res, { handler, stream, target, holder })
         parts.host.answerNode(response, routeOf(request, seen), request).catch(next)
@@ -127,32 +131,25 @@ export function gateOver(
       const answer = overNode(terms)
       return (req, res, next) => {
         const { baseUrl, originalUrl: target = req.url!, route } = req
-        hearRoutes(req)
+        hearErrors(req)
         // Below a router, a part of the path may be a parameter of the router's.
         answer(req, res, next, { target, holder: req, seen: baseUrl ? undefined : route?.path })
       }
     },
-    fastify(terms, handler) {
+    fastify(terms, route) {
+      if (typeof route !== 'function')
+        throw new SvcError('gate.fastify(terms, handler) needs the handler of its route', 'invalid_endpoint')
       const answer = overNode(terms)
-      return {
-        handler: function (this: unknown, request: { readonly raw: ExpressRequest }, reply: unknown) {
-          if (request.raw.svc === undefined)
-            throw new SvcError(
-              'Another hook took the place of `preHandler`: give the route both',
-              'invalid_endpoint',
-            )
-          return handler.call(this, request, reply)
-        } as typeof handler,
-        preHandler(holder, reply, next) {
-          const { raw, routeOptions } = holder
-          for (const [name, value] of corsIn(reply.getHeaders())) reply.raw.setHeader(name, value)
-          answer(raw, reply.raw, next, { target: raw.url!, holder, seen: routeOptions.url })
-        },
-        onError(_, { raw }, cause, done) {
-          HeldResponse.threw(raw, cause)
-          done()
-        },
-      }
+      return function (this: unknown, holder: FastifyRequest, reply: FastifyReply) {
+        const { raw, routeOptions } = holder
+        for (const [name, value] of corsIn(reply.getHeaders())) reply.raw.setHeader(name, value)
+        const asked = { target: raw.url!, holder, seen: routeOptions.url }
+        return givenTo(
+          reply,
+          () => route.call(this, holder, reply),
+          next => answer(raw, reply.raw, next, asked),
+        )
+      } as typeof route
     },
     koa({ stream = false, sellRedirects, ...terms }) {
       const routeOf = pricing({ ...terms, stream })

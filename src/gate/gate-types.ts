@@ -43,6 +43,13 @@ export interface FastifyRequest {
   readonly routeOptions: { readonly url?: string | undefined }
 }
 
+/** Fastify's reply, as far as a gate looks. */
+export interface FastifyReply {
+  readonly raw: ServerResponse
+  getHeaders(): object
+  send(payload?: unknown): unknown
+}
+
 /** Middleware that prices routes of an app, one for each framework. Its functions need no `this`. */
 export interface Gate {
   /** `app.get('/items/:id', gate.express(terms), handler)`. The route finds the payment in `req.svc`. */
@@ -53,32 +60,13 @@ export interface Gate {
   // biome-ignore lint/suspicious/noExplicitAny: Hono's own type has parameters that only the app knows.
   hono(terms: GateTerms): (c: any, next: () => Promise<void>) => Promise<void>
   /**
-   * `app.get('/items/:id', gate.fastify(terms, handler))`. The route finds the payment in `request.raw.svc`. These are options of the
-   * route: hooks of your own stand beside these, `preHandler: [own, priced.preHandler]`.
+   * `app.get('/items/:id', gate.fastify(terms, handler))`: a handler, which no option of the route replaces, and which runs behind all
+   * hooks of the app. The route finds the payment in `request.raw.svc`.
    *
    * @typeParam Run the type that Fastify gives the handler
    */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
-  fastify<Run extends (this: any, request: any, reply: any) => unknown>(
-    terms: GateTerms,
-    handler: Run,
-  ): {
-    /** The handler given, which refuses to run unpaid. */
-    readonly handler: Run
-    /** Fastify's hook of this name. */
-    preHandler: (
-      request: FastifyRequest,
-      reply: { readonly raw: ServerResponse; getHeaders(): object },
-      done: (cause?: Error) => void,
-    ) => void
-    /** Fastify's hook of this name: what the route throws costs nothing, whatever the app answers. */
-    onError: (
-      request: FastifyRequest,
-      reply: { readonly raw: ServerResponse },
-      cause: Error,
-      done: () => void,
-    ) => void
-  }
+  fastify<Run extends (this: any, request: any, reply: any) => unknown>(terms: GateTerms, handler: Run): Run
   /** Prices a function of the web's own requests. `terms.path` is needed. The function gets the payment, too. */
   fetch<Rest extends unknown[]>(
     terms: GateTerms & { readonly path: string },

@@ -179,7 +179,7 @@ const fastifyApp: OpenApp = async (gate, routes) => {
         ? reply.type('application/octet-stream').send(Buffer.from(does.answers))
         : reply.send(does.answers)
     }
-    app.route({ method, url: path, ...gate.fastify(terms, run) })
+    app.route({ method, url: path, handler: gate.fastify(terms, run) })
   }
   await app.listen({ port: 0, host: '127.0.0.1' })
   return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, close: () => app.close() }

@@ -26,8 +26,14 @@ const APPS: Readonly<Record<string, (gate: Gate) => Promise<number>>> = {
   async Fastify(gate) {
     const app = fastify({ http2: true })
     const terms = { price: '$0.01' } as const
-    app.get('/whole', gate.fastify(terms, async () => WHOLE) as never)
-    app.get('/failing', gate.fastify(terms, async (_, reply) => reply.code(503).send(WHOLE)) as never)
+    app.get(
+      '/whole',
+      gate.fastify(terms, async () => WHOLE),
+    )
+    app.get(
+      '/failing',
+      gate.fastify(terms, async (_, reply) => reply.code(503).send(WHOLE)),
+    )
     const stream = async (_: unknown, reply: FastifyReply) => reply.send(streamed())
     app.get('/streamed', gate.fastify({ ...terms, stream: true }, stream) as never)
     await app.listen({ port: 0, host: '127.0.0.1' })

@@ -35,13 +35,8 @@ const APPS: Readonly<Record<string, (outer: Gate, inner: Gate) => Promise<string
   },
   async Fastify(outer, inner) {
     const app = fastify().addHook('onRequest', outer.documents.fastify)
-    app.register(async behind => {
-      behind.addHook('preHandler', outer.fastify(OUTER, () => {}).preHandler)
-      behind.get(
-        '/x',
-        inner.fastify(INNER, async () => 'sold'),
-      )
-    })
+    const behind = inner.fastify(INNER, async () => 'sold')
+    app.get('/x', outer.fastify(OUTER, behind))
     await app.ready()
     closing({ close: () => app.close() })
     return listen(app.routing)

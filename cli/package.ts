@@ -10,7 +10,6 @@ export const PACKAGE_FOLDER = fileURLToPath(FOLDER)
 export const OWN_CODE = ['lib', 'src', 'cli'].map(folder => new URL(`dist/${folder}/`, FOLDER).href)
 
 export interface PackageFacts {
-  readonly name: string
   readonly version: string
   readonly engines: { readonly node: string }
 }

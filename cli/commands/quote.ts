@@ -7,6 +7,7 @@ import {
   networkOf,
   priceOf,
   primitiveText,
+  recordAt,
   SvcError,
   TESTNET,
 } from '../../src/domain/index.js'
@@ -51,9 +52,8 @@ export const quoteCommand = command({
 /** Entries that this client cannot pay are shown, too. Those that differ in the spelling of the network's id alone are one. */
 function described(challenge: PaymentRequired, entryPaid: typeof payableEntry): string[] {
   const { accepts, resource, extensions } = challenge
-  const about: Record<string, unknown> = isRecord(resource) ? resource : {}
-  const offered = isRecord(extensions) ? extensions['svc-balance'] : undefined
-  const { only, price } = isRecord(offered) && isRecord(offered.info) ? offered.info : {}
+  const about = recordAt(resource) ?? {}
+  const { only, price } = recordAt(extensions, 'svc-balance', 'info') ?? {}
   const networks = [ownNetworkIfAny(), MAINNET, TESTNET].filter(network => network !== undefined)
   const paid = networks.map(network => JSON.stringify(entryPaid(challenge, network)))
   const shown = distinct((accepts as readonly unknown[]).filter(isRecord))

@@ -11,7 +11,7 @@ import { type Transfer, transferOf } from '../audit/reconciliation/incoming-tran
 import { SvcError } from '../domain/errors.js'
 import { formatUsd } from '../domain/money.js'
 import { type NetworkFacts, otherThan } from '../domain/network.js'
-import { isRecord } from '../domain/x402.js'
+import { isRecord, recordAt } from '../domain/x402.js'
 import { INDEXER_AHEAD_MAX } from '../ports/chain.js'
 
 export type Sighting =
@@ -64,8 +64,7 @@ function isOf(txId: string) {
 }
 
 function sightingOf(body: Record<string, unknown>): Sighting {
-  const signed = isRecord(body.txn) ? body.txn : {}
-  const txn = isRecord(signed.txn) ? signed.txn : {}
+  const txn = recordAt(body, 'txn', 'txn') ?? {}
   const moved = txn.type === 'axfer' ? movedIn(txn) : undefined
   if (body['confirmed-round'] !== undefined && body['confirmed-round'] !== 0)
     return { state: 'landed', round: bigintIn(body, 'confirmed-round'), moved }

@@ -36,4 +36,4 @@ export { windowShown } from './period.js'
 // Offers of strangers
 export { priceOf, quotedNetworks } from './price-for-display.js'
 export { primitiveText, shellWord } from './untrusted-text.js'
-export { isRecord } from './x402.js'
+export { isRecord, recordAt } from './x402.js'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { SvcError } from '../domain/errors.js'
-import { isRecord, X402_VERSION } from '../domain/x402.js'
+import { isRecord, recordAt, X402_VERSION } from '../domain/x402.js'
 
 const RESOURCES_MAX = 1_000
 const DESCRIPTION_BYTES_MAX = 16_384
@@ -58,14 +58,12 @@ export function createBazaarIndex(nowMs: () => number) {
 }
 
 function listingOf(payload: unknown, requirements: unknown, nowMs: number): Listing | undefined {
-  if (!isRecord(payload) || !isRecord(requirements)) return undefined
-  const { extensions, resource } = payload
-  const bazaar = isRecord(extensions) ? extensions.bazaar : undefined
-  const url = isRecord(resource) ? webUrl(resource.url) : undefined
-  if (!isRecord(resource) || !url || !isRecord(bazaar)) return undefined
-  const { info } = bazaar
-  const input = isRecord(info) ? info.input : undefined
-  if (!isRecord(input) || JSON.stringify(bazaar).length > DESCRIPTION_BYTES_MAX) return undefined
+  const resource = recordAt(payload, 'resource')
+  const url = webUrl(resource?.url)
+  const bazaar = recordAt(payload, 'extensions', 'bazaar')
+  const input = recordAt(bazaar, 'info', 'input')
+  if (!isRecord(requirements) || !resource || !url || !input) return undefined
+  if (JSON.stringify(bazaar).length > DESCRIPTION_BYTES_MAX) return undefined
   const listing = {
     resource: url.origin + url.pathname,
     type: input.type === 'mcp' ? 'mcp' : 'http',

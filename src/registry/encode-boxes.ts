@@ -1,6 +1,6 @@
 /** The registry's boxes: raw names (a prefix and a key), ABI-encoded values. */
 import { decodeAddress, encodeAddress, PUBLIC_KEY_BYTES } from '../adapters/algorand/address.js'
-import { concatBytes, equalBytes } from '../domain/bytes.js'
+import { concatBytes, equalBytes, textOf } from '../domain/bytes.js'
 import type { RegisteredAgent, Score } from '../domain/registered-agent.js'
 
 /** A box's name has at most 64 bytes. A longer one cannot be registered. */
@@ -8,9 +8,8 @@ const NAME_BYTES_MAX = 64
 /** The id, the offset of the domain, the address and two times; then the length of the domain, and the domain. */
 const AGENT_HEAD_BYTES = 8 + 2 + PUBLIC_KEY_BYTES + 8 + 8
 const SCORE_BYTES = 7 * 8
-/** Each prefix is part of the box's name. */
-const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
+/** Each prefix is part of the box's name. */
 export const AGENT_BOXES = text('ag_')
 export const SCORE_BOXES = text('sc_')
 
@@ -51,7 +50,7 @@ export function readAgent(value: Uint8Array): RegisteredAgent | undefined {
   const addressEnd = 10 + PUBLIC_KEY_BYTES
   return {
     agentId: numbers.getBigUint64(0),
-    domain: UTF8.decode(value.subarray(AGENT_HEAD_BYTES + 2)),
+    domain: textOf(value.subarray(AGENT_HEAD_BYTES + 2)),
     address: encodeAddress(value.subarray(10, addressEnd)),
     registeredAt: Number(numbers.getBigUint64(addressEnd)),
     updatedAt: Number(numbers.getBigUint64(addressEnd + 8)),

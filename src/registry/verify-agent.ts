@@ -8,7 +8,7 @@ import { CARD_PATHS } from '../domain/agent-card.js'
 import { shown } from '../domain/errors.js'
 import { refuseUnknown } from '../domain/option-checks.js'
 import { hostOf, type RegisteredAgent } from '../domain/registered-agent.js'
-import { isRecord } from '../domain/x402.js'
+import { isRecord, listIn, memberAt, recordAt } from '../domain/x402.js'
 import type { Registry } from '../ports/agent-registry.js'
 import { wakefulClock } from '../ports/clock.js'
 
@@ -127,11 +127,10 @@ async function verified(
 
 /** Extensions are found by the end of their URIs: each maker chooses the base. */
 function claimIn(card: Record<string, unknown> | undefined): Claim | undefined {
-  const capabilities = isRecord(card?.capabilities) ? card.capabilities : {}
-  const extensions = Array.isArray(capabilities.extensions) ? capabilities.extensions.filter(isRecord) : []
+  const extensions = listIn(memberAt(card, 'capabilities', 'extensions')).filter(isRecord)
   const params = (name: string): Record<string, unknown> => {
     const found = extensions.find(({ uri }) => typeof uri === 'string' && uri.endsWith(`/a2a/ext/${name}/v1`))
-    return isRecord(found?.params) ? found.params : {}
+    return recordAt(found, 'params') ?? {}
   }
   const { agentId, identityApp } = params('registry')
   if (typeof agentId !== 'number' || !Number.isSafeInteger(agentId) || agentId < 1) return undefined

@@ -1,5 +1,4 @@
 /** How A2A answers each final state of a call, by the kind of its outcome. */
-import type { EndpointDef } from '../../domain/endpoint.js'
 import {
   CALL_REFUSED,
   errorText,
@@ -28,7 +27,6 @@ interface AskedTask extends TaskContext {
 }
 
 export interface Asked extends AskedTask {
-  readonly def: EndpointDef
   /** Path of the endpoint that sells the same skill over plain HTTP. */
   readonly restPath: string
 }

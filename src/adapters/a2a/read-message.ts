@@ -62,7 +62,7 @@ const PAYLOAD = 'x402.payment.payload'
 
 /** What the metadata says about a payment, in the words of the x402 extension. */
 function paymentIn(metadata: unknown): TaskMessage['says'] {
-  const { [STATUS]: status, [PAYLOAD]: payload } = isRecord(metadata) ? metadata : NOTHING
+  const { [STATUS]: status, [PAYLOAD]: payload } = recordAt(metadata) ?? {}
   if (status === 'payment-rejected') return 'rejected'
   const payment = presentedPayment(payload, `metadata["${PAYLOAD}"]`)
   if (status === 'payment-submitted' && payment.kind === 'read') return payment.value
@@ -83,14 +83,8 @@ export function readRequest(body: Parsed<unknown>): RpcRequest {
 
 /** The parts are bounded as the skill's input, and the payment as a payment. */
 function inputsIn(method: string, params: unknown): readonly unknown[] {
-  const { parts, metadata } = (TASK_BY_METHOD.has(method) && messageIn(params)) || NOTHING
+  const { parts, metadata } = (TASK_BY_METHOD.has(method) && recordAt(params, 'message')) || {}
   return [parts, memberAt(metadata, PAYLOAD)]
-}
-
-const NOTHING: Readonly<Record<string, unknown>> = {}
-
-function messageIn(params: unknown): Record<string, unknown> | undefined {
-  return recordAt(params, 'message')
 }
 
 /** The payer's proof in the metadata; `undefined` where there is none. */
@@ -100,7 +94,7 @@ export function proofIn(params: unknown) {
 }
 
 export function readMessage(params: unknown): Message | TaskMessage {
-  const message = messageIn(params)
+  const message = recordAt(params, 'message')
   if (!message) throw invalid('params.message is missing.')
   const { role, parts, metadata, contextId, taskId } = message
   if (role !== 'user' && role !== 'ROLE_USER') throw invalid('The role of a message is user.')

@@ -83,7 +83,7 @@ function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aO
       return charge.call(def.name, { ...incoming, ...read, ...over })
     },
     asked(def, about) {
-      return { request, def, restPath: root + pathOfEndpoint(def), skill: def.name, ...about, clock, random }
+      return { request, restPath: root + pathOfEndpoint(def), skill: def.name, ...about, clock, random }
     },
   }
 }

@@ -9,8 +9,6 @@ export interface ChainOptions {
   readonly algod: Algod
   /** Asked where the node's blocks cannot answer: too many rounds to read one by one, or blocks that it no longer keeps. */
   readonly indexer?: Indexer
-  /** The longest time of a round while the network works. Estimates grow by one round in this time. */
-  readonly roundMs?: number
   readonly clock?: Clock
   /** Checks the node's network at intervals, also while no call needs the node. */
   readonly watch?: NodeWatch
@@ -20,12 +18,13 @@ export interface ChainOptions {
 const BLOCKS_MAX = 128n
 const BLOCKS_AT_ONCE = 8
 const SEARCHES_KEPT = 1_000
+/** The longest time of a round while the network works. Estimates grow by one round in this time. */
 const ROUND_MS = 3_300
 
 export function algorandChain(options: ChainOptions): Chain & { close(): void } {
-  const { network, algod, indexer, roundMs = ROUND_MS, clock = systemClock, watch } = options
+  const { network, algod, indexer, clock = systemClock, watch } = options
   const node = checkedNode({ network, algod, watch, clock })
-  const estimate = roundEstimate(node.lastRound, roundMs, clock.monotonic)
+  const estimate = roundEstimate(node.lastRound, clock.monotonic)
 
   /**
    * The searches that run, and those that found or proved something: the rounds behind them never change. A stranger may ask
@@ -131,7 +130,7 @@ const USABLE_MS = 15_000
 const LEFT_ALONE_MS = 5_000
 
 /** Grows more slowly than the network: at most a few rounds ahead of a network that has stopped. */
-function roundEstimate(readRound: () => Promise<bigint>, roundMs: number, nowMs: () => number) {
+function roundEstimate(readRound: () => Promise<bigint>, nowMs: () => number) {
   let reading: { round: bigint; atMs: number } | undefined
   let failedAtMs = Number.NEGATIVE_INFINITY
   let asking: Promise<void> | undefined
@@ -152,7 +151,7 @@ function roundEstimate(readRound: () => Promise<bigint>, roundMs: number, nowMs:
   function estimate(): bigint | undefined {
     if (!reading) return undefined
     const ageMs = nowMs() - reading.atMs
-    return ageMs < USABLE_MS ? reading.round + BigInt(Math.floor(ageMs / roundMs)) : undefined
+    return ageMs < USABLE_MS ? reading.round + BigInt(Math.floor(ageMs / ROUND_MS)) : undefined
   }
 
   return async () => {

@@ -14,7 +14,6 @@ export interface PaidRouteOptions extends RequestOptions {
 }
 
 export interface PaidRoute {
-  readonly headers: readonly string[]
   /** The route of one path and method of the endpoint. */
   at(target: Target): Route
   /**
@@ -64,7 +63,6 @@ export function paidRoute(
     }
   }
   return {
-    headers,
     at: target => ({ headers, handle: request => answer(request, target) }),
     probeAt: target => ({
       headers,

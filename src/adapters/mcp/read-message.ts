@@ -1,6 +1,6 @@
 /** Reads a message before the MCP library sees it, which then sees only what is small. */
 import { type RpcRequest, readRpc } from '../../domain/json-rpc.js'
-import { isRecord, type Parsed } from '../../domain/x402.js'
+import { isRecord, type Parsed, recordAt } from '../../domain/x402.js'
 import { PAYMENT_META } from './tool-results.js'
 import type { ToolCall } from './tool-server.js'
 
@@ -15,9 +15,7 @@ export interface McpMessage {
 export function readMessage(body: Parsed<unknown>, tools: ReadonlySet<unknown>): McpMessage {
   const inputsIn = (method: string, params: unknown): readonly unknown[] => {
     const isCall = method === 'tools/call' && isRecord(params) && tools.has(params.name)
-    return isCall
-      ? [params.arguments, paymentIn(params)].map(input => (isRecord(input) ? input : undefined))
-      : []
+    return isCall ? [recordAt(params, 'arguments'), recordAt(params, '_meta', PAYMENT_META)] : []
   }
   const { id, method, params } = readRpc(body, inputsIn)
   const [args, payment] = inputsIn(method, params)
@@ -34,10 +32,6 @@ export function readMessage(body: Parsed<unknown>, tools: ReadonlySet<unknown>):
       meta: payment === undefined ? called.meta : { ...called.meta, [PAYMENT_META]: payment },
     }),
   }
-}
-
-function paymentIn({ _meta }: Record<string, unknown>): unknown {
-  return isRecord(_meta) ? _meta[PAYMENT_META] : undefined
 }
 
 function envelopeOf(params: unknown, args: unknown, payment: unknown): Partial<Pick<RpcRequest, 'params'>> {

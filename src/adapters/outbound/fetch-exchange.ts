@@ -3,6 +3,7 @@
  * connections may not outlive a request (Workers). The runtime pools the connections. `fetch` has no time limit for connecting,
  * so only that of each request bounds it.
  */
+import { textOf } from '../../domain/bytes.js'
 import type { Clock } from '../../ports/clock.js'
 import {
   type ExchangeLimits,
@@ -70,9 +71,6 @@ export function fetchExchange(own: Pick<Clock, 'after'>, init: RequestInit = {})
   }
 }
 
-/** Keeps a byte order mark, as undici's exchange does. */
-const TEXT = new TextDecoder('utf-8', { ignoreBOM: true })
-
 async function received(
   { status, headers, body, type }: Response,
   { bytesMax, isEnough }: ExchangeLimits,
@@ -88,7 +86,7 @@ async function received(
   const isPlain = type !== 'cors' && !headers.has('content-encoding')
   if (isPlain && bytes.length < Number(headers.get('content-length')))
     throw new Error('the answer ended early')
-  return { status, text: TEXT.decode(bytes) }
+  return { status, text: textOf(bytes) }
 }
 
 /** As many at once as a pool of connections would let through; the others wait in order. */

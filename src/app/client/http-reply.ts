@@ -5,6 +5,7 @@
  */
 import { globalFetch } from '#platform'
 import { isJson, mediaTypeIn, textIn } from '../../domain/body-type.js'
+import { textOf } from '../../domain/bytes.js'
 import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
 import { cutText } from '../../domain/untrusted-text.js'
@@ -113,12 +114,12 @@ export function dataOf(reply: HttpReply): { readonly data: unknown; readonly unr
 
 /** The JSON object in a body; `undefined` for anything else, and for one that is nested deeper than `depthMax`. */
 export function recordOf(reply: HttpReply, depthMax?: number): Record<string, unknown> | undefined {
-  return recordAt(jsonIn(textOf(reply), depthMax))
+  return recordAt(jsonIn(wholeText(reply), depthMax))
 }
 
 /** An error's body, cut to what is worth keeping in an exception. JSON is parsed, whatever the content type is. */
 export function errorBodyOf(reply: HttpReply): unknown {
-  const text = textOf(reply)
+  const text = wholeText(reply)
   return (text.length > ERROR_JSON_MAX ? undefined : jsonIn(text)) ?? shortened(text)
 }
 
@@ -157,10 +158,8 @@ export function mediaTypeOf({ headers }: Pick<HttpReply, 'headers'>): string {
   return mediaTypeIn(headers.get('content-type'))
 }
 
-function textOf(reply: HttpReply): string {
-  return decoded(reply) ?? utf8.decode(reply.bytes)
+function wholeText(reply: HttpReply): string {
+  return decoded(reply) ?? textOf(reply.bytes)
 }
 
 const decoded = ({ headers, bytes }: HttpReply) => textIn(bytes, headers.get('content-type'))
-
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })

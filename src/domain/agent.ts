@@ -153,7 +153,7 @@ export function agentOf(
       refuse(`Endpoint '${def.name}' takes a balance only, and the agent sells none`)
   if (balance)
     checked.push(Object.freeze({ ...endpoint(balanceEndpoint(balance) as never), sells: 'balance' }))
-  refuseDuplicates(checked, refuse)
+  refuseDuplicates(checked)
   return Object.freeze(
     present({
       ...read,
@@ -167,15 +167,12 @@ export function agentOf(
 }
 
 /** Refuses two endpoints that have or had one name, and two at one method and path: neither is more specific. */
-export function refuseDuplicates(
-  endpoints: readonly EndpointDef[],
-  refuse: (why: string, code: string) => never,
-): void {
+export function refuseDuplicates(endpoints: readonly EndpointDef[]): void {
   const names = new Set<string>()
   const taken = new Map<string, string>()
   for (const def of endpoints) {
     for (const name of new Set([def.name, ...(def.formerly ?? [])])) {
-      if (names.has(name)) refuse(`Two endpoints are or were named '${name}'`, 'duplicate_endpoint')
+      if (names.has(name)) throw duplicate(`Two endpoints are or were named '${name}'`)
       names.add(name)
     }
     const path = pathOfEndpoint(def)
@@ -183,11 +180,12 @@ export function refuseDuplicates(
       const route = `${method} ${shapeOf(path)}`
       const other = taken.get(route)
       if (other !== undefined)
-        refuse(
-          `The endpoints '${other}' and '${def.name}' are both at ${method} ${path}`,
-          'duplicate_endpoint',
-        )
+        throw duplicate(`The endpoints '${other}' and '${def.name}' are both at ${method} ${path}`)
       taken.set(route, def.name)
     }
   }
+}
+
+function duplicate(why: string): SvcError {
+  return new SvcError(why, 'duplicate_endpoint')
 }

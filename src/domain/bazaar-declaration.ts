@@ -94,29 +94,23 @@ function withAnswer(
 
 /** `example` is a body, or a GET's query, that satisfies `input`. The caller has checked it. */
 export function bazaarOf({ method, bodyType, input }: Called, example: unknown): BazaarDeclaration {
-  if (bodyType !== undefined && method !== 'GET') return textDeclaration(method, bodyType)
-  return method === 'GET'
-    ? declaration(
-        { type: 'http', method, queryParams: example },
-        { queryParams: { type: 'object', ...embeddedAt(`${INPUT}/queryParams`, input) } },
-        ['type', 'method'],
-      )
-    : declaration(
-        { type: 'http', method, bodyType: 'json', body: example },
-        {
-          bodyType: { type: 'string', enum: ['json', 'form-data', 'text'] },
-          body: embeddedAt(`${INPUT}/body`, input),
-        },
-        ['type', 'method', 'bodyType', 'body'],
-      )
+  if (method === 'GET')
+    return declaration(
+      { type: 'http', method, queryParams: example },
+      { queryParams: { type: 'object', ...embeddedAt(`${INPUT}/queryParams`, input) } },
+      ['type', 'method'],
+    )
+  if (bodyType === undefined)
+    return bodyDeclaration(method, 'json', example, embeddedAt(`${INPUT}/body`, input))
+  // The Bazaar has no body type for bytes: they are declared as text with the media type of bytes.
+  const text = { type: 'string', ...(bodyType === 'bytes' && { contentMediaType: MEDIA_TYPE.bytes }) }
+  return bodyDeclaration(method, 'text', '', text)
 }
 
-/** The Bazaar has no body type for bytes: they are declared as text with the media type of bytes. */
-function textDeclaration(method: string, bodyType: 'text' | 'bytes'): BazaarDeclaration {
-  const body = { type: 'string', ...(bodyType === 'bytes' && { contentMediaType: MEDIA_TYPE.bytes }) }
+function bodyDeclaration(method: string, bodyType: 'json' | 'text', body: unknown, schema: Schema) {
   return declaration(
-    { type: 'http', method, bodyType: 'text', body: '' },
-    { bodyType: { type: 'string', enum: ['json', 'form-data', 'text'] }, body },
+    { type: 'http', method, bodyType, body },
+    { bodyType: { type: 'string', enum: ['json', 'form-data', 'text'] }, body: schema },
     ['type', 'method', 'bodyType', 'body'],
   )
 }

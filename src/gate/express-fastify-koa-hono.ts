@@ -46,9 +46,7 @@ export function gateOver(
       terms.bodyType ?? (terms.input === undefined && methods.some(each => each !== 'GET') ? 'bytes' : 'json')
     const { method: _, ...rest } = terms
     const def = define({ ...rest, name, path, methods, bodyType, stream: true, handler: notHere })
-    refuseDuplicates([...endpoints, def], (why, code) => {
-      throw new SvcError(why, code)
-    })
+    refuseDuplicates([...endpoints, def])
     endpoints.push(def)
     return parts.sell(def)
   }

@@ -1,9 +1,7 @@
 /** Plays one case, and holds what happened against its rule. */
 import { formatUsd } from '../domain/money.js'
-import type { NetworkFacts } from '../domain/network.js'
 import { type Answer, callerAt, type Target } from './caller.js'
 import { CASES, type Case, type CaseName } from './cases.js'
-import type { SandboxControl } from './sandbox-control.js'
 
 export { sandboxControl } from './sandbox-control.js'
 
@@ -24,7 +22,7 @@ const LOST = 'The answer is lost to its caller: keepAnswers is off, or it was to
 export async function play(
   name: CaseName,
   target: Target,
-  context: { network: NetworkFacts; sandbox: SandboxControl; signal: AbortSignal },
+  context: Parameters<typeof callerAt>[1],
 ): Promise<Played> {
   const { sandbox } = context
   const played: Case = CASES[name]

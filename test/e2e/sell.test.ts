@@ -5,14 +5,16 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Sandbox } from '../../src/sandbox.js'
 import type { Sold, Terms } from '../../src/sell.js'
 import { closing } from '../support/closing.js'
 import { gate } from '../support/gate.js'
+import { DOUBT } from '../support/ownership.js'
 import { rawRequest, sendRaw } from '../support/raw-http.js'
 import { http, OK, type RawUpstream } from '../support/raw-upstream.js'
 import { ask, challengeIn, pay, signFor } from '../support/seller.js'
+import { skippableClock } from '../support/skippable-clock.js'
 import { soldUpstream } from '../support/sold-upstream.js'
 
 const ROUTES = [
@@ -413,6 +415,26 @@ describe('terms that change', () => {
     more.open()
     expect([(await running).status, (await end).outcome]).toEqual([200, 'drained'])
     expect(stopped.upstream.received).toHaveLength(1)
+  })
+
+  it('leave no payment in doubt that the chain decides later', async () => {
+    const { clock, pass } = skippableClock()
+    const decided = vi.fn()
+    const runs = { list: () => [], ended() {}, decided }
+    const advanced = { ...DOUBT.advanced, clock }
+    const doubting = await soldUpstream({ routes: ROUTES }, { advanced, stores: { runs } })
+    closing(doubting)
+    const payer = { ...seller(), ...doubting }
+    const payment = await signFor(payer, `${doubting.url}/v1/x`, { body: 'x' })
+    doubting.sandbox.faults.set('settle', '500')
+    const told = await ask(`${doubting.url}/v1/x`, { body: 'x', headers: payment })
+    expect([told.status, await told.json()]).toMatchObject([503, { error: { code: 'settlement_unknown' } }])
+    doubting.server.reload(doubting.terms)
+    doubting.sandbox.advanceRounds(1_100)
+    await vi.waitFor(() => {
+      pass(30_000)
+      expect(decided).toHaveBeenCalledWith(expect.stringMatching(/^[A-Z2-7]{52}$/), false)
+    })
   })
 
   it('cut no stream that was paid for before, however long it is', async () => {

@@ -21,7 +21,9 @@ export async function soldUpstream(
   }
   const { facilitatorUrl, algodUrl } = sandbox
   const still = { handleSignals: false, onReady() {}, onShutdown() {} }
-  const server = sell(terms, { port: 0, host: '127.0.0.1', facilitatorUrl, algodUrl, ...still, ...options })
+  const advanced = { indexerUrl: algodUrl, ...options.advanced }
+  const given = { port: 0, host: '127.0.0.1', facilitatorUrl, algodUrl, ...still, ...options, advanced }
+  const server = sell(terms, given)
   await once(server, 'listening')
   return {
     sandbox,

@@ -42,6 +42,7 @@ export function paymentsInDoubt({ chain, store, logger, clock, onDecided }: Paym
   let stopSweeping: Cancel | undefined
   let isSweeping = false
   let isClosed = false
+  const whenDecided: (() => void)[] = []
 
   async function sweep(): Promise<void> {
     if (isSweeping) return
@@ -84,20 +85,15 @@ export function paymentsInDoubt({ chain, store, logger, clock, onDecided }: Paym
 
   /** Fenced by the call's token: it changes nothing where a retry has taken the claim over. */
   async function drop({ hold, payment: { txId } }: InDoubt): Promise<void> {
-    const resolved = await store.resolve({
-      ...hold,
-      txId,
-      verdict: 'dead',
-      retentionMs: 0,
-      leaseMs: LEASE_MS,
-    })
-    if (resolved === 'opened')
+    const move = { ...hold, txId, verdict: 'dead', retentionMs: 0, leaseMs: LEASE_MS } as const
+    if ((await store.resolve(move)) === 'opened')
       logger.info({ txId }, 'a payment in doubt never landed; its answer was dropped')
   }
 
   function stop(): void {
     stopSweeping?.()
     stopSweeping = undefined
+    for (const tell of whenDecided.splice(0)) tell()
   }
 
   return {
@@ -105,12 +101,13 @@ export function paymentsInDoubt({ chain, store, logger, clock, onDecided }: Paym
     add({ slot, token, claim }: Hold, { txId, firstValid, lastValid }: RecordedPayment): void {
       const known = inDoubt.get(txId)
       if (isClosed || (!known && inDoubt.size >= PAYMENTS_MAX)) return
-      const hold = { slot, token, claim }
       // A caller that asks again must not have the chain asked sooner.
       const askAfter = known?.askAfter ?? lastValid
-      inDoubt.set(txId, { hold, payment: { txId, firstValid, lastValid }, askAfter })
+      inDoubt.set(txId, { hold: { slot, token, claim }, payment: { txId, firstValid, lastValid }, askAfter })
       stopSweeping ??= every(clock, SWEEP_EVERY_MS, () => void sweep())
     },
+    /** Resolves when none is left. */
+    decided: () => new Promise<void>(resolve => (inDoubt.size > 0 ? whenDecided.push(resolve) : resolve())),
     close() {
       isClosed = true
       stop()

@@ -84,6 +84,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     pendingCloses: pendingCloses(store, leases, logger, clock),
     pendingWindowMoves: pendingWindowMoves(subscriptions, logger, clock),
   }
+  const { inDoubt, pendingCloses: closes, pendingWindowMoves: windowMoves } = upkeep
   const deps: ChargeDeps = {
     owner,
     endpoints,
@@ -194,7 +195,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     routes: paid.concat(
       free.flatMap(route => pathsOf(route, basePath).map(path => `${route.method} ${path}`)),
     ),
-    sent: () => Promise.all([upkeep.pendingCloses, upkeep.pendingWindowMoves].map(moves => moves.sent())),
+    sent: () => Promise.all([closes.sent(), windowMoves.sent(), inDoubt.decided()]),
     async closeRemotes() {
       stopPreparing()
       stopSweeping()

@@ -53,7 +53,7 @@ export interface HandlerParts extends AgentHandler, Pick<ReturnType<typeof assem
   readonly answerFetch: ReturnType<typeof fetchResponder>
   readonly routes: readonly string[]
   readonly network: string
-  /** Resolves when no call is at work, and the stores have answered how all of them ended. */
+  /** Resolves when no call is at work, the stores have answered how all of them ended, and the chain where that was in doubt. */
   empty(): Promise<unknown>
   /** As the handler's own; `endConnections` runs when no call is left, and before what the agent has opened closes. */
   shutdown(

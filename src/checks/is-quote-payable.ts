@@ -15,9 +15,11 @@ import { isLabel, TAGS_MAX } from '../domain/quote-fields.js'
 import {
   decodeAnswerHeader,
   isRecord,
+  memberAt,
   PAYMENT_REQUIRED_HEADER,
   type PaymentRequirements,
   readRequirements,
+  recordAt,
   X402_VERSION,
 } from '../domain/x402.js'
 import { quoted } from './finding.js'
@@ -105,7 +107,7 @@ function formProblems({ x402Version, accepts, resource }: Quote): string[] {
 
 /** An index lists what `resource.url` says, and payers with `strictResource` refuse another. Neither compares the query. */
 function resourceProblems({ resource }: Quote, asked: URL): string[] {
-  const named = isRecord(resource) ? resource.url : undefined
+  const named = memberAt(resource, 'url')
   const url = typeof named === 'string' && URL.canParse(named) ? new URL(named) : undefined
   const isSame = url?.origin === asked.origin && url.pathname === asked.pathname
   return isSame ? [] : [`resource.url is ${quoted(named)}, and not ${asked.href}`]
@@ -151,20 +153,19 @@ function deliveryProblems({ headers }: Reply): string[] {
 
 /** Why indexes would not list what the quote declares. Its schema is not compiled here: it may be a stranger's. */
 function declarationProblems({ extensions }: Quote, method: string): string[] {
-  const bazaar = isRecord(extensions) ? extensions.bazaar : undefined
-  if (!isRecord(bazaar)) return ['there is no extension bazaar: without it nothing is listed']
-  const { info, schema } = bazaar
-  const input = isRecord(info) ? info.input : undefined
-  if (!isRecord(input) || !isRecord(schema)) return ['bazaar has no info.input or no schema']
+  const bazaar = recordAt(extensions, 'bazaar')
+  if (!bazaar) return ['there is no extension bazaar: without it nothing is listed']
+  const input = recordAt(bazaar, 'info', 'input')
+  const schema = recordAt(bazaar, 'schema')
+  if (!input || !schema) return ['bazaar has no info.input or no schema']
   const why = unlistable(bazaar as unknown as BazaarDeclaration)
-  const described = isRecord(schema.properties) && isRecord(schema.properties.input)
   return [
     input.type === 'http' ? [] : `bazaar's info.input.type is ${quoted(input.type)}, not "http"`,
     input.method === method
       ? []
       : `bazaar declares ${quoted(input.method)}, and the endpoint takes ${method}`,
     method !== 'POST' || input.body !== undefined ? [] : "bazaar's example has no body",
-    described ? [] : "bazaar's schema does not describe its input",
+    recordAt(schema, 'properties', 'input') ? [] : "bazaar's schema does not describe its input",
     why === undefined ? [] : `bazaar: ${why}`,
   ].flat()
 }

@@ -1,7 +1,7 @@
 /** Found without a validator: a few guesses, best first. Code that shows one to a stranger validates it first. */
 import type { JSONSchema } from './endpoint-schemas.js'
 import type { Schema } from './rewrite-json-schema.js'
-import { isRecord, listIn } from './x402.js'
+import { isRecord, listIn, recordAt } from './x402.js'
 
 /** How a guess chooses among the ways to satisfy a schema. */
 interface Guess {
@@ -58,7 +58,7 @@ function exampleOf(schema: unknown, guess: Guess, depth: number): unknown {
 }
 
 function objectOf(flat: Schema, guess: Guess, depth: number): Schema {
-  const properties = recordIn(flat.properties)
+  const properties = recordAt(flat.properties) ?? {}
   const required = listIn(flat.required).map(String)
   const names = guess.optional ? new Set([...Object.keys(properties), ...required]) : new Set(required)
   const entries = [...names].map(name => [
@@ -92,7 +92,7 @@ function both(outer: Schema, part: Schema): Schema {
   return {
     ...part,
     ...outer,
-    properties: { ...recordIn(part.properties), ...recordIn(outer.properties) },
+    properties: { ...recordAt(part.properties), ...recordAt(outer.properties) },
     required: [...listIn(part.required), ...listIn(outer.required)],
   }
 }
@@ -115,16 +115,12 @@ function typeOf({ type, properties, required, items, prefixItems, ...rest }: Sch
   const named = listIn(type)
   if (named.length > 0) return named.find(name => name !== 'null') ?? 'null'
   if (type !== undefined) return type
-  if (listIn(required).length > 0 || Object.keys(recordIn(properties)).length > 0) return 'object'
+  if (listIn(required).length > 0 || Object.keys(recordAt(properties) ?? {}).length > 0) return 'object'
   if (items !== undefined || prefixItems !== undefined) return 'array'
   if (rest.minimum !== undefined || rest.maximum !== undefined || rest.multipleOf !== undefined)
     return 'number'
   // An input without any rule is an object, because callers send objects.
   return depth === 0 ? 'object' : 'string'
-}
-
-function recordIn(value: unknown): Schema {
-  return isRecord(value) ? value : {}
 }
 
 /** 1 if the schema allows it, else the first number near a limit that satisfies all limits. */

@@ -5,7 +5,7 @@
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
  * @see x402 v2, extension payment-identifier
  */
-import { isRecord, memberAt, type PaymentPayload } from './x402.js'
+import { isRecord, memberAt, type PaymentPayload, recordAt } from './x402.js'
 
 /** The only spelling: a plain object with two spellings of a header would send both values, joined. */
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key'
@@ -61,8 +61,8 @@ export function identifierIn({ extensions }: PaymentPayload): string | undefined
 /** Where the seller's challenge declares the extension. Otherwise the payment has no id, least of all one that the seller chose. */
 export function withIdentifier(payload: PaymentPayload, key: string): PaymentPayload {
   const { extensions } = payload
-  const declared = isRecord(extensions) ? extensions[PAYMENT_IDENTIFIER] : undefined
-  if (!isRecord(extensions) || !isRecord(declared) || !isRecord(declared.info)) return payload
+  const declared = recordAt(extensions, PAYMENT_IDENTIFIER)
+  if (!isRecord(extensions) || !isRecord(declared?.info)) return payload
   const { id: _, ...info } = declared.info
   const named = { ...declared, info: isPaymentIdentifier(key) ? { ...info, id: key } : info }
   return { ...payload, extensions: { ...extensions, [PAYMENT_IDENTIFIER]: named } }

@@ -6,7 +6,7 @@ import { nodeClient, unavailable } from '../adapters/algorand/node-response-read
 import { memoryCounters } from '../adapters/memory/counters.js'
 import { SdkError, SvcError } from '../domain/errors.js'
 import { networkIdsOf, otherThan } from '../domain/network.js'
-import { isRecord } from '../domain/x402.js'
+import { memberAt } from '../domain/x402.js'
 import { systemClock } from '../ports/clock.js'
 import { perMinute } from '../ports/counters.js'
 import type {
@@ -127,7 +127,8 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
       : await settler.refuse(txId, reasonOf(checked), checked.message)
     if (settled.outcome !== 'settled')
       logger.info({ outcome: settled.outcome, txId }, 'a payment was not settled')
-    return settleAnswer(settled, { network: networkIn(requirements) ?? network.caip2, ...checked })
+    const named = memberAt(requirements, 'network')
+    return settleAnswer(settled, { network: typeof named === 'string' ? named : network.caip2, ...checked })
   }
 
   const condition = (): FacilitatorCondition => ({
@@ -170,11 +171,6 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
       return closing
     },
   }
-}
-
-function networkIn(requirements: unknown): string | undefined {
-  const network = isRecord(requirements) ? requirements.network : undefined
-  return typeof network === 'string' ? network : undefined
 }
 
 function reasonOf(refused: Refused): string {

@@ -8,7 +8,7 @@ import { toBase64 } from '../domain/bytes.js'
 import { SvcError } from '../domain/errors.js'
 import type { AnswerContent } from '../domain/handler.js'
 import { jsonIn } from '../domain/json.js'
-import { isRecord } from '../domain/x402.js'
+import { isRecord, memberAt } from '../domain/x402.js'
 
 /** `payments`: all that were signed for this call, also those whose answers were lost. */
 export function paidResult(result: CallResult, payments: readonly PaymentRecord[]): CallToolResult {
@@ -41,9 +41,7 @@ export function txIdsIn(end: unknown): string[] {
   const named = end instanceof SvcError ? end.detail : end
   if (!isRecord(named)) return []
   const { txId, sentTxId, payment } = named
-  return [txId, sentTxId, isRecord(payment) ? payment.txId : undefined].filter(
-    (id): id is string => typeof id === 'string',
-  )
+  return [txId, sentTxId, memberAt(payment, 'txId')].filter((id): id is string => typeof id === 'string')
 }
 
 /** JSON keeps its text as it came: parsed and written anew, a number beyond 2^53 is another one. */

@@ -22,7 +22,7 @@ import { schemaOfMessage } from '../domain/message-input.js'
 import { parseBaseUnits, usdToBaseUnits } from '../domain/money.js'
 import { paramsIn, pathWith } from '../domain/path-pattern.js'
 import { windowShown } from '../domain/period.js'
-import { isRecord } from '../domain/x402.js'
+import { isRecord, memberAt } from '../domain/x402.js'
 import { wakefulClock } from '../ports/clock.js'
 import { foreignResult, paidResult, signedOf, txIdsIn } from './bridge-results.js'
 import { owedAnswers } from './owed-answers.js'
@@ -138,7 +138,7 @@ function nameOf({ name, args }: ToolCall): string {
 /** Whether a call was refused because it costs more than its tool says, and not only more than this program may pay. */
 function isAbove(listedPrice: string, { code, detail }: SvcError): boolean {
   if (code !== 'price_above_max') return false
-  return parseBaseUnits(isRecord(detail) ? detail.amount : undefined)! > usdToBaseUnits(listedPrice)
+  return parseBaseUnits(memberAt(detail, 'amount'))! > usdToBaseUnits(listedPrice)
 }
 
 interface PaidTool extends ReturnType<typeof toolOf> {

@@ -38,7 +38,7 @@ export function formatIn(query: URLSearchParams): Format {
 export function formatted(query: URLSearchParams, value: (view: View) => object): Reply {
   const view = VIEWS[formatIn(query)]
   const made = value(view)
-  if (view.format === 'json') return { ...digits(made, INDENT) }
+  if (view.format === 'json') return digits(made, INDENT)
   return { status: 200, type: 'application/msgpack', body: msgpackRawEncode(mapped(made)) }
 }
 

@@ -14,7 +14,7 @@ import {
   type ReplyTarget,
   setHeaders,
 } from '../adapters/http/write-node-response.js'
-import { forgetShape, type OwnFunctions, sendPieces, takeHeaders } from './node-response.js'
+import { forgetShape, type OwnFunctions, sendPieces, takeHeaders } from './route-headers-and-pieces.js'
 
 export interface HeldAnswer {
   readonly status: number

@@ -10,7 +10,7 @@ import { NoAnswer, renderHead, renderResponse } from '../app/charge/render-answe
 import { COLLECTED_BYTES_MAX, renderStream } from '../app/charge/stream-from-handler.js'
 import { type Answer, ForwardedAnswer } from '../domain/handler.js'
 import { type HeldAnswer, HeldResponse, NotHeld, WROTE_PAST } from './hold-node-response.js'
-import { takeHeaders } from './node-response.js'
+import { takeHeaders } from './route-headers-and-pieces.js'
 
 /** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */
 export function heldContext(ctx: Koa.Context) {

@@ -142,11 +142,7 @@ export function gateOver(
         const { raw, routeOptions } = holder
         for (const [name, value] of corsIn(reply.getHeaders())) reply.raw.setHeader(name, value)
         const asked = { target: raw.url!, holder, seen: routeOptions.url }
-        return givenTo(
-          reply,
-          () => route.call(this, holder, reply),
-          next => answer(raw, reply.raw, next, asked),
-        )
+        return givenTo(reply, route.bind(this, holder, reply), next => answer(raw, reply.raw, next, asked))
       } as typeof route
     },
     koa({ stream = false, sellRedirects, ...terms }) {

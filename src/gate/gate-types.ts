@@ -39,7 +39,6 @@ export interface HonoContext {
 /** Fastify's request and reply, as far as a gate looks. */
 export interface FastifyRequest {
   readonly raw: IncomingMessage
-  readonly body: unknown
   readonly routeOptions: { readonly url?: string | undefined }
 }
 

@@ -55,7 +55,7 @@ export function givenTo(
     return send.call(reply, payload)
   }
   reply.send = heardSend
-  return new Promise((resolve, reject) => {
+  const answered = new Promise((resolve, reject) => {
     gate(cause => {
       try {
         if (cause) throw cause
@@ -66,4 +66,7 @@ export function givenTo(
       }
     })
   })
+  // Before Fastify hears it: what is thrown need be no error, and the app may answer past its reply.
+  answered.catch(cause => HeldResponse.threw(reply.raw, cause))
+  return answered
 }

@@ -93,6 +93,29 @@ describe('a gate of Fastify', () => {
     expect(onError).toHaveBeenCalled()
   })
 
+  it.each([
+    ['an error', new Error('failed')],
+    ['a text', 'failed'],
+  ])('charges nothing where its route throws %s, and the app answers past its reply', async (_, cause) => {
+    const app = fastify().setErrorHandler((_cause, _request, reply) => {
+      reply.hijack()
+      reply.raw.writeHead(200).end('sorry')
+    })
+    for (const path of ['/x', '/x/later'])
+      app.get(
+        path,
+        gateOf().fastify(TERMS, () => {
+          if (path === '/x') throw cause
+          return Promise.reject(cause)
+        }),
+      )
+    const url = await urlOf(app)
+    expect([await bought(url), await bought(`${url}/later`)]).toEqual([
+      [500, 0n],
+      [500, 0n],
+    ])
+  })
+
   it('sells what its route sends later, by its reply', async () => {
     const route = (_: unknown, reply: { send(given: unknown): unknown }) =>
       void setImmediate(() => reply.send('sold'))

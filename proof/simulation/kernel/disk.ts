@@ -5,10 +5,10 @@
 import {
   closeSync,
   fstatSync,
-  ftruncateSync,
   openSync,
   readSync,
   renameSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -36,9 +36,6 @@ export async function open(path: string, flags = 'r', mode?: number) {
         writeSync(fd, part === 'first' ? bytes.subarray(0, half) : bytes.subarray(half)),
       )
     },
-    async truncate(bytes: number): Promise<void> {
-      ftruncateSync(fd, bytes)
-    },
     async read(buffer: Buffer, offset: number, length: number | undefined, position: number) {
       return { bytesRead: readSync(fd, buffer, offset, length ?? buffer.length, position), buffer }
     },
@@ -46,6 +43,11 @@ export async function open(path: string, flags = 'r', mode?: number) {
     datasync: async () => {},
     close: async () => closeSync(fd),
   }
+}
+
+export async function truncate(path: string, bytes: number): Promise<void> {
+  disks.get(dirname(path))?.alive()
+  truncateSync(path, bytes)
 }
 
 export async function rename(from: string, to: string): Promise<void> {

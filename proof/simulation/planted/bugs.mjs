@@ -953,7 +953,7 @@ export const ON_PARTS = [
     edits: [
       {
         file: JOURNAL_FILE,
-        find: 'await file.truncate(Math.min(bytesMax, (await file.stat()).size))',
+        find: 'await truncate(path, bytes)',
         replace: '',
       },
     ],

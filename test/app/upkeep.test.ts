@@ -397,6 +397,26 @@ describe('a payment in doubt', () => {
     },
   )
 
+  it('keeps whoever asks waiting until it is decided, or nobody asks the chain any more', async () => {
+    const { timeline, world, inDoubt, add } = doubting()
+    const told: string[] = []
+    const tell = (name: string) =>
+      void inDoubt.decided().then(() => told.push(`${name} at ${timeline.nowMs} ms`))
+    tell('none')
+    add('one')
+    tell('found')
+    await timeline.run(29_000)
+    expect(told).toEqual(['none at 0 ms'])
+    Object.assign(world, { round: LAST_VALID + 1n, landing: 'found' })
+    await timeline.run(30_000)
+    add('two')
+    tell('closed')
+    await timeline.run(40_000)
+    inDoubt.close()
+    await timeline.run(41_000)
+    expect(told.slice(1)).toEqual(['found at 30000 ms', 'closed at 40000 ms'])
+  })
+
   it('of which nothing is known keeps its answer, and is asked for ever more rarely, for about an hour', async () => {
     const { timeline, world, lookedUp, moves, decided, add } = doubting()
     add('one')

@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
+// Not that of documents-index.mjs, which reads documents: the image is built without them.
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const LIB = join(ROOT, 'dist/lib')
 const { exports, imports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))

@@ -22,7 +22,7 @@ export interface GateTerms
 export interface ExpressRequest extends IncomingMessage {
   readonly baseUrl?: string
   readonly originalUrl?: string
-  route?: { readonly path?: unknown; readonly methods?: object }
+  readonly route?: { readonly path?: unknown }
   svc?: HandlerContext
 }
 

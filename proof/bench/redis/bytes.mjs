@@ -2,7 +2,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { redisStores } from '@svc/sdk/redis'
+import { endpointOwner, ownerOf } from '../../../dist/src/app/charge/names-in-stores.js'
 import { seal } from '../../../dist/src/app/charge/seal-answers.js'
+import { TESTNET } from '../../../dist/src/domain/network.js'
 import { perMinute } from '../../../dist/src/ports/counters.js'
 import { systemRandom } from '../../../dist/src/ports/random.js'
 import { inMarket } from '../market.mjs'
@@ -58,6 +60,8 @@ async function completed({ charges }, hold) {
   await charges.close({ ...hold, how: 'complete', retentionMs: WINDOW_MS })
 }
 
+const ENDPOINT = endpointOwner(ownerOf(TESTNET, address(), 'agent'), 'work')
+
 const KINDS = {
   'a window': ({ subscriptions }) =>
     subscriptions.putIfAbsent(hash(), { endpoint: 'window', expiresAtMs: Date.now() + 2_592_000_000 }),
@@ -65,7 +69,8 @@ const KINDS = {
   [`a completed claim, its sealed answer of ${answer.length} bytes and its spent payment`]: stores =>
     completed(stores, claim()),
   'a spent payment without a key': stores => completed(stores, payment()),
-  'a counter of a rate limit': ({ rateLimit }) => rateLimit.take(`payer:${address()}`, perMinute(100)),
+  'a counter of a rate limit': ({ rateLimit }) =>
+    rateLimit.take(`${ENDPOINT}payer:${address()}`, perMinute(100)),
 }
 
 export async function bytes(bench) {
@@ -111,7 +116,8 @@ async function usageOf(admin) {
   const [, keys] = await admin.scan('0', 'COUNT', SAMPLED)
   const kinds = new Map()
   for (const key of keys) {
-    const kind = key.split(':').at(-2)
+    // The list of a payer's answers has its kind at its end.
+    const kind = key.endsWith(':kept') ? 'kept' : key.split(':').at(-2)
     const size = await admin.memory('USAGE', key, 'SAMPLES', 0)
     kinds.set(kind, [...(kinds.get(kind) ?? []), size])
   }

@@ -150,3 +150,12 @@ export function pathProblem(path: string): string | undefined {
   }
   return undefined
 }
+
+/** A path as what stands behind a server may read it: decoded once, without empty segments and dots, `\\` as `/`. */
+export function plainPath(path: string): string {
+  try {
+    return decodeURIComponent(new URL(`http://host${path}`).pathname).replace(/[/\\]+/g, '/')
+  } catch {
+    return path
+  }
+}

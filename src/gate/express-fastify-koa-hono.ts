@@ -6,7 +6,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
 import { type ClientAddress, FetchRequest, targetOf } from '../adapters/http/fetch-request.js'
 import { NodeRequest } from '../adapters/http/koa-request.js'
-import { HttpError } from '../adapters/http/reply.js'
 import type { HostRequest, Route } from '../adapters/http/route.js'
 import { pathOf, type RouteTable } from '../adapters/http/route-table.js'
 import type { HandlerParts } from '../app/server/create-handler.js'
@@ -58,8 +57,7 @@ export function gateOver(
     const learned = new Map<string, RouteTable>()
     /** @param seen the path that the framework says, where it does */
     return ({ method, target }: Pick<HostRequest, 'method' | 'target'>, seen?: unknown): Route => {
-      const path = pathOf(target)
-      return (own ?? learnedTable(method, terms.path ?? seen)).find(method, path) ?? unmatched(path)
+      return (own ?? learnedTable(method, terms.path ?? seen)).findAlone(method, pathOf(target))
     }
 
     function learnedTable(method: string, path: unknown): RouteTable {
@@ -228,11 +226,6 @@ async function readBefore({ req }: HonoContext): Promise<Request> {
 
 const corsIn = (headers: object) =>
   Object.entries(headers).filter(([name]) => name.startsWith('access-control-'))
-
-function unmatched(path: string): Route {
-  const why = `The path ${path} is another spelling of its route: write it as the manifest does. You were not charged.`
-  return { headers: [], handle: () => Promise.reject(new HttpError(400, 'invalid_path', why)) }
-}
 
 /** Its requests bring the route that they came to. */
 const notHere: Handler = () => {

@@ -1,7 +1,7 @@
 /** Every path that the server answers, and its methods. */
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { SvcError } from '../../domain/errors.js'
-import { methodsOf, NO_PARAMS, paramsIn, pathOfEndpoint } from '../../domain/path-pattern.js'
+import { methodsOf, NO_PARAMS, paramsIn, pathOfEndpoint, plainPath } from '../../domain/path-pattern.js'
 import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER } from '../../domain/x402.js'
 import type { Logger } from '../../ports/logger.js'
 import { patternMatcher } from './match-path.js'
@@ -12,6 +12,8 @@ import type { FreeRoute, HostRequest, PassedRoute, Route } from './route.js'
 interface FreeOptions extends Pick<PaidRouteOptions, 'basePath'> {
   readonly freeRoutes: readonly FreeRoute[]
   readonly passed?: readonly PassedRoute[] | undefined
+  /** Routes of gates, one a table. What another spelling of their paths finds may stand past the gate: it is refused, as `notFound` says. */
+  readonly gated?: readonly RouteTable[]
   readonly cors: boolean | Cors
   /** What is said of paths of nobody. @default where an agent lists its paths */
   readonly notFound?: HttpError
@@ -44,6 +46,7 @@ export interface RouteTable {
 }
 
 export function routeTable(options: TableOptions): RouteTable {
+  const { gated = [] } = options
   const cors = options.cors === true ? CORS : options.cors || undefined
   const headers = cors?.headers ?? []
   const isLeft = ({ isLeftToMountingApp = false }: FreeRoute) => isLeftToMountingApp
@@ -66,9 +69,14 @@ export function routeTable(options: TableOptions): RouteTable {
     if (method === 'OPTIONS' && routes.every(({ isPassed }) => isPassed)) return routes[0]!
     return { headers, handle: ({ method: asked }) => otherMethod(asked, methods, cors) }
   }
+  const inAnotherSpelling = (method: string, path: string) => {
+    const plain = gated.length === 0 ? path : plainPath(path)
+    const isGated = (table: RouteTable) => !table.find(method, path) && table.find(method, plain)
+    return plain === path ? undefined : gated.find(isGated)?.findAlone(method, path)
+  }
   const find: RouteTable['find'] = (method, path) => {
     const methods = methodsAt(method, path)
-    return methods && routeIn(methods, method)
+    return methods ? routeIn(methods, method) : inAnotherSpelling(method, path)
   }
   return {
     find,

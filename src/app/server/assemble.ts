@@ -5,6 +5,7 @@ import { facilitatorList } from '../../adapters/facilitator/failover.js'
 import { BodyBudget } from '../../adapters/http/body-memory-limit.js'
 import { freeRoutes, jsonDocument } from '../../adapters/http/free-routes.js'
 import { endpointAt, patternMatcher } from '../../adapters/http/match-path.js'
+import { httpErrorOf } from '../../adapters/http/reply.js'
 import { pathsOf, type RouteTable, routeTable } from '../../adapters/http/route-table.js'
 import { transportRoute } from '../../adapters/http/transport-route.js'
 import { requestLog } from '../../adapters/log/request-log.js'
@@ -169,12 +170,14 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     operationsHosts: settings.operationsHosts,
     doors,
   }).concat(transports, audit.routes)
+  const gated: RouteTable[] = []
   const table = routeTable({
     ...mount,
     charge,
     endpoints: agent.endpoints,
     freeRoutes: free,
     passed: around.passed,
+    gated,
     cors: settings.cors,
   })
   // Open the journal last, when nothing else can fail: `closeObservers` releases its lock.
@@ -189,7 +192,9 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
       checkMoves({ ...agent, endpoints: [def] }, store, ownWindows)
       endpoints.set(def.name, entryOf(def))
       documents.forget()
-      return routeTable({ ...mount, charge, endpoints: [def], freeRoutes: [], cors: false })
+      const own = { endpoints: [def], freeRoutes: [], cors: false, notFound: httpErrorOf('invalid_path') }
+      gated.push(routeTable({ ...mount, charge, ...own }))
+      return gated.at(-1)!
     },
     network: network.name,
     routes: paid.concat(

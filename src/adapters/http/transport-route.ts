@@ -4,7 +4,7 @@ import type { Logger } from '../../ports/logger.js'
 import { type Transport, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import { chargeReplyHeaders, unwritten } from './outcome-to-reply.js'
 import { type RequestOptions, readBody, readRequest } from './read-request.js'
-import { HttpError, type Reply } from './reply.js'
+import { HttpError, httpErrorOf, type Reply } from './reply.js'
 import type { FreeRoute } from './route.js'
 
 /** The route itself is free. The endpoint that a message names may need payment. */
@@ -44,10 +44,7 @@ function refusalBy(
   if (cause instanceof HttpError) return transport.refuse(cause, asked)
   if (!(cause instanceof Unwritten)) {
     logger.error({ err: cause }, 'a transport broke')
-    return transport.refuse(
-      { status: 500, code: 'internal_error', message: 'Something broke on our side.' },
-      asked,
-    )
+    return transport.refuse(httpErrorOf('internal_error'), asked)
   }
   const { outcome } = cause
   logger.error({ err: cause.cause, traceId: outcome.traceId }, 'an answer could not be written')

@@ -226,18 +226,13 @@ function chainOf({ algodUrl, facilitatorsElsewhere }: Settings): string {
 
 /** Prometheus' library is loaded with the first call that ends, or the first reading. */
 function metricsWhenUsed(sources: MetricsSources): Metrics {
-  let made: Metrics | undefined
   const metrics = loadOnce(async () => {
     const { prometheusMetrics } = await import('../../adapters/metrics/prometheus-metrics.js')
-    made = prometheusMetrics(sources)
-    return made
+    return prometheusMetrics(sources)
   })
   return {
-    async ended(call) {
-      // A failure is told to whoever reads the metrics.
-      const loaded = made ?? (await metrics().catch(() => undefined))
-      loaded?.ended(call)
-    },
+    // A failure is told to whoever reads the metrics.
+    ended: async call => (await metrics().catch(() => undefined))?.ended(call),
     text: async () => (await metrics()).text(),
   }
 }

@@ -70,9 +70,9 @@ export const ONCE_THERE = [
     edits: [
       {
         file: 'src/adapters/memory/charge-records.ts',
-        find: '    this.#claims.set(key, claim)\n',
+        find: '    this.#reserved.add(claim)\n',
         replace:
-          '    this.#claims.set(key, claim)\n    if (this.#claims.size > 50) this.#claims.delete(this.#claims.keys().next().value!)\n',
+          '    this.#reserved.add(claim)\n    if (this.#claims.size > 50) this.#claims.delete(this.#claims.keys().next().value!)\n',
       },
     ],
   },

@@ -84,7 +84,7 @@ export class FetchRequest implements HostRequest {
 
   async #bytes({ bytesMax }: BodyReading, share: BodyShare): Promise<Buffer> {
     const { request } = this
-    if (request.bodyUsed) throw alreadyRead()
+    if (request.bodyUsed) throw httpErrorOf('body_already_read')
     const announced = this.headers['content-length']
     if (Number(announced) > bytesMax) throw tooLarge(bytesMax)
     return isSmall(announced)
@@ -123,12 +123,8 @@ async function smallBody(request: Request, length: number, most: number, share: 
     return bytes
   } catch (cause) {
     if (cause instanceof HttpError) throw cause
-    throw request.body?.locked ? alreadyRead() : httpErrorOf('incomplete_body')
+    throw request.body?.locked ? httpErrorOf('body_already_read') : httpErrorOf('incomplete_body')
   }
-}
-
-function alreadyRead(): HttpError {
-  return httpErrorOf('body_already_read')
 }
 
 async function streamedBody(
@@ -137,7 +133,7 @@ async function streamedBody(
   share: BodyShare,
 ): Promise<Buffer> {
   if (body === null) return Buffer.alloc(0)
-  if (body.locked) throw alreadyRead()
+  if (body.locked) throw httpErrorOf('body_already_read')
   const reader = body.getReader()
   const chunks: Uint8Array[] = []
   let length = 0

@@ -108,13 +108,8 @@ export class ChargeRecords implements Records {
     const key = keyOf(given.slot, given.name)
     const before = this.#claims.get(key)
     if (before) this.#leaveClaim(before)
-    if (given.state === claimTable.initial) {
-      this.#claims.delete(key)
-      return
-    }
     const claim = withOwnAnswer(given, before)
-    this.#claims.set(key, claim)
-    this.#expiry.file(claim)
+    if (!this.#put(this.#claims, key, claim, claimTable.initial)) return
     this.#reserved.add(claim)
     if (claimLists(claim, 'recorded')) this.#claimsAtWork++
     this.#settlingBytes += settlingBytesOf(claim)
@@ -124,7 +119,6 @@ export class ChargeRecords implements Records {
   }
 
   #leaveClaim(claim: Claim): void {
-    this.#expiry.drop(claim)
     if (claimLists(claim, 'recorded')) this.#claimsAtWork--
     this.#settlingBytes -= settlingBytesOf(claim)
     this.#answers.remove(claim)
@@ -133,30 +127,29 @@ export class ChargeRecords implements Records {
 
   #keepPayment(payment: Payment): void {
     const before = this.#payments.get(payment.txId)
-    if (before) this.#leavePayment(before)
-    if (payment.state === paymentTable.initial) {
-      this.#payments.delete(payment.txId)
-      return
-    }
-    this.#payments.set(payment.txId, payment)
-    this.#expiry.file(payment)
+    if (before && paymentLists(before, 'recorded')) this.#paymentsAtWork--
+    if (!this.#put(this.#payments, payment.txId, payment, paymentTable.initial)) return
     if (paymentLists(payment, 'recorded')) this.#paymentsAtWork++
   }
 
   #keepUnits(units: Units): void {
-    const before = this.#units.get(units.slot)
-    if (before) this.#expiry.drop(before)
-    if (units.state === subscriptionTable.initial) {
-      this.#units.delete(units.slot)
-      return
-    }
-    this.#units.set(units.slot, units)
-    this.#expiry.file(units)
+    this.#put(this.#units, units.slot, units, subscriptionTable.initial)
   }
 
-  #leavePayment(payment: Payment): void {
-    this.#expiry.drop(payment)
-    if (paymentLists(payment, 'recorded')) this.#paymentsAtWork--
+  /** Whether there is such a record now: one that has ended is in its table's initial state. */
+  #put<R extends Claim | Payment | Units>(
+    records: Map<string, R>,
+    key: string,
+    record: R,
+    initial: string,
+  ): boolean {
+    const before = records.get(key)
+    if (before) this.#expiry.drop(before)
+    const isThere = record.state !== initial
+    if (isThere) this.#expiry.file(record)
+    if (isThere) records.set(key, record)
+    else records.delete(key)
+    return isThere
   }
 }
 

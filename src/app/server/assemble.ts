@@ -44,20 +44,9 @@ const PREPARED_MS = 500
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
 export function assemble(settings: Settings, drain: Drain, around: ServerEnvironment) {
-  const {
-    agent,
-    basePath,
-    doors,
-    maxBodyBytes,
-    maxTimeoutSeconds,
-    logger,
-    network,
-    rules,
-    stores = {},
-    subscriptions: windows,
-  } = settings
+  const { agent, basePath, doors, logger, network, rules, stores = {} } = settings
   const { clock, random } = around
-  const quoteLifeMs = maxTimeoutSeconds * 1_000
+  const quoteLifeMs = settings.maxTimeoutSeconds * 1_000
   const audit = around.audit(settings)
   const { journal } = audit
   const runs = stores.runs ?? memoryRuns(settings.runsCapacity)
@@ -75,7 +64,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const own = storesOf(`${owner.seller} ${chainOf(settings)}`, clock, settings.idempotency?.max)
   const store = stores.charges ?? own.charges()
   const chain = algorandChain({ network, ...remotes, watch: nodeStatusLog(settings), clock })
-  const ownWindows = windows.store ?? stores.subscriptions
+  const ownWindows = settings.subscriptions.store ?? stores.subscriptions
   checkMoves(agent, store, ownWindows)
   const subscriptions = ownWindows ? boundedSubscriptions(ownWindows, clock) : own.subscriptions()
   const leases = leasesIn(store, rules.timeouts.leaseMs, logger, clock)
@@ -116,7 +105,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
   const documents = documentsOf(settings, facilitatorUrl, clock)
   const mount = {
     basePath,
-    bodyBytesMax: maxBodyBytes,
+    bodyBytesMax: settings.maxBodyBytes,
     bodies,
     trustProxyHops: settings.trustProxy,
     idempotency: rules.idempotency !== undefined,
@@ -137,7 +126,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     logger,
     clock,
     random,
-    bodyBytesMax: maxBodyBytes,
+    bodyBytesMax: settings.maxBodyBytes,
     extBase: settings.extBase,
     network: network.key,
     manifest: documents.manifest,

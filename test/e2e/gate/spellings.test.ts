@@ -1,5 +1,5 @@
 /** A gate before routes sees one spelling of its path; what stands behind it may read others. `gate.documents` refuses those. */
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +25,7 @@ const APPS: Readonly<Record<string, (gate: Gate) => Promise<string>>> = {
   },
   'Express, in a route that leaves its answer to a folder of files': gate => {
     const folder = mkdtempSync(join(tmpdir(), 'gate-'))
+    closing({ close: () => rmSync(folder, { recursive: true }) })
     for (const id of ['x', 'y']) writeFileSync(join(folder, id), answerTo(id))
     const app = express().use(gate.documents.express).get('/p/x', gate.express(TERMS))
     return listen(app.use('/p', express.static(folder)))

@@ -1,9 +1,18 @@
 /** Buyers and sellers who play with balances: hang-ups for ever, prices that move, keys that are used twice, work that is sold twice. */
 import { describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
-import { defineEndpoint, type EndpointDef, type HandlerContext, SvcError } from '../../src/index.js'
+import {
+  createHandler,
+  defineAgent,
+  defineEndpoint,
+  type EndpointDef,
+  type HandlerContext,
+  SvcError,
+} from '../../src/index.js'
+import { closing } from '../support/closing.js'
 import { gate } from '../support/gate.js'
-import { ask, open, pay, type Seller } from '../support/seller.js'
+import { ask, challengeIn, open, pay, presenting, type Seller, signQuote } from '../support/seller.js'
+import { skippableClock } from '../support/skippable-clock.js'
 
 const about = { balance: { amounts: ['$0.02', '$0.01'], period: '1h' } }
 const shop = (...endpoints: EndpointDef[]) => open(endpoints, { about })
@@ -72,6 +81,70 @@ it('a buyer that hangs up before the last event, for ever, pays for each what wa
     expect((await ended).units!.used).toBe(10_000)
   }
   expect(await left(other, 'story')).toBe(0)
+})
+
+describe('a stream on a balance that takes longer than its limit', () => {
+  const LIMIT_MS = 100_000
+
+  /** Its first events are there at once, and the work for the next one never ends. A host of `fetch` reads nothing ahead. */
+  async function slow() {
+    const work = gate()
+    const story = defineEndpoint({
+      name: 'story',
+      price: '$0.01',
+      stream: true,
+      streamTimeout: LIMIT_MS,
+      async *handler() {
+        yield* ['once', 'upon']
+        work.enter()
+        await work.opened
+      },
+    })
+    const dear = defineEndpoint({ name: 'dear', price: '$1', handler: () => 'never' })
+    const { sandbox } = await shop(story)
+    const { clock, pass } = skippableClock()
+    const { facilitatorUrl, algodUrl, seller } = sandbox
+    const agent = defineAgent({
+      ...{ name: 'Test agent', handle: 'test-agent', description: 'Serves the tests.', network: 'testnet' },
+      ...{ payTo: seller.address, endpoints: [story, dear], ...about },
+    })
+    const timeouts = { leaseMs: 10 * LIMIT_MS }
+    const handler = createHandler(agent, { facilitatorUrl, algodUrl, advanced: { clock, timeouts } })
+    closing({ close: () => handler.shutdown('test over') })
+    const send = (at: string, headers: object, body: object = {}) => {
+      const init = { method: 'POST', headers: { ...headers }, body: JSON.stringify(body) }
+      return handler.fetch(new Request(`https://agent.example/${at}`, init))
+    }
+    const asked = { amount: '$0.02' }
+    const payment = await signQuote({ sandbox }, challengeIn(await send('balance', {}, asked)))
+    const sale = await send('balance', presenting(payment), asked)
+    const key = { 'x-svc-balance-key': sale.headers.get('x-svc-balance-key')! }
+    const stream = await send('story', { ...key, 'idempotency-key': 'a-slow-story' })
+    const reader = stream.body!.getReader()
+    /** Reads what is there, lets the time end while the work goes on, and says what the balance has then. */
+    const leftAtItsEnd = async (restMs: number) => {
+      for (const _ of [1, 2]) expect((await reader.read()).done).toBe(false)
+      const broken = expect(reader.read()).rejects.toThrow('the stream took longer')
+      await work.entered()
+      pass(restMs)
+      await broken
+      const free = async () =>
+        (await send('dear', { ...key, 'idempotency-key': 'a-look' })).headers.get('x-svc-balance')
+      return expect.poll(free)
+    }
+    return { pass, leftAtItsEnd }
+  }
+
+  it('costs nothing where its seller took the time', async () => {
+    const { leftAtItsEnd } = await slow()
+    await (await leftAtItsEnd(LIMIT_MS)).toBe('20000')
+  })
+
+  it('costs its price where its buyer did not read for a part of the time, and read the rest at the end', async () => {
+    const { pass, leftAtItsEnd } = await slow()
+    pass(LIMIT_MS / 2)
+    await (await leftAtItsEnd(LIMIT_MS / 2)).toBe('10000')
+  })
 })
 
 describe('a price function that changes', () => {

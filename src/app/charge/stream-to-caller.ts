@@ -1,5 +1,5 @@
 /** The stream of a charged call while it leaves: bounded in time, cut where its caller or its server goes. */
-import type { Answer, AnswerStream } from '../../domain/handler.js'
+import type { Answer } from '../../domain/handler.js'
 import type { EndedCall } from '../../ports/call-observer.js'
 import type { Call } from './call-at-work.js'
 import type { ChargeDeps, EndpointEntry } from './charge-deps.js'
@@ -9,6 +9,9 @@ import { BoundedBuffer, collected, type StreamEnd } from './stream-from-handler.
 export function streamMsOf({ stream, streamTimeout = 300_000, upstream }: EndpointEntry['def']): number {
   return (stream ?? upstream !== undefined) ? streamTimeout : 0
 }
+
+/** A stream that takes too long is broken by its caller where that part of the time was spent waiting for the caller. */
+const UNREAD_MAX = 0.1
 
 /**
  * Gives the call's answer its stream. If it breaks, its consumer gets the error and closes the connection without a clean end, so
@@ -24,7 +27,9 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
   const kept = new BoundedBuffer(keptMax)
   const cutting = new AbortController()
   let isComplete = false
-  let isSourceAsked = false
+  /** Since when the source waits for its reader; `undefined` while it is asked. */
+  let unreadSinceMs: number | undefined = deps.clock.monotonic()
+  let unreadMs = 0
   let interrupt: (cause: Error) => void = () => {}
   let end!: (brokenBy: EndedCall['brokenBy'], cause?: unknown) => void
   const ended = new Promise<StreamEnd>(resolve => {
@@ -40,24 +45,24 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
         const cost = isFreeStream(call, brokenBy) ? 'takes nothing' : 'stays charged'
         deps.logger.warn(broken, `a stream broke; it ${cost}`)
       }
-      if (!isComplete) stopSource()
+      if (!isComplete) {
+        interrupt(new Error('the stream is over'))
+        discardStream(call)
+      }
       resolve({ brokenBy, bytes: isComplete ? kept.bytes : undefined })
     }
   })
-  const stopSource = () => {
-    interrupt(new Error('the stream is over'))
-    discardStream(call)
-  }
   const cut = (brokenBy: 'caller' | 'seller', why: string) => {
     const cause = new Error(why)
     end(brokenBy, cause)
     cutting.abort(cause)
   }
   const stops = [
-    // Where the source is not being asked, the caller has not read what is there.
-    deps.clock.after(streamTimeout, () =>
-      cut(isSourceAsked ? 'seller' : 'caller', `the stream took longer than ${streamTimeout} ms`),
-    ),
+    // Else a caller could stop reading until the work that is left takes too long, read that, and pay nothing.
+    deps.clock.after(streamTimeout, () => {
+      const isSellers = unreadSinceMs === undefined && unreadMs < streamTimeout * UNREAD_MAX
+      cut(isSellers ? 'seller' : 'caller', `the stream took longer than ${streamTimeout} ms`)
+    }),
     deps.stop.onCut(() => cut('seller', 'the server stops')),
     caller.onGone(() => {
       // A complete stream may have arrived: `onEnd` says so.
@@ -65,18 +70,16 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
     }),
   ]
   async function* chunks(): AsyncGenerator<Uint8Array> {
-    // A consumer that ends the loop early has lost its caller.
-    let brokenBy: 'caller' | 'seller' = 'caller'
-    let cause: unknown
     try {
       for (;;) {
         cutting.signal.throwIfAborted()
-        isSourceAsked = true
+        unreadMs += deps.clock.monotonic() - unreadSinceMs!
+        unreadSinceMs = undefined
         const next = await new Promise<Awaited<ReturnType<typeof source.next>>>((resolve, reject) => {
           interrupt = reject
           source.next().then(resolve, reject)
         })
-        isSourceAsked = false
+        unreadSinceMs = deps.clock.monotonic()
         if (next.done) break
         // Copy it: the source may use its buffer again before this chunk has left.
         const chunk = new Uint8Array(next.bytes!)
@@ -84,16 +87,15 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
         yield chunk
       }
       isComplete = true
-    } catch (err) {
-      brokenBy = 'seller'
-      cause = err
-      throw err
+    } catch (cause) {
+      end('seller', cause)
+      throw cause
     } finally {
-      if (!isComplete) end(brokenBy, cause)
+      // A consumer that ends the loop early has lost its caller.
+      if (!isComplete) end('caller')
     }
   }
-  const stream: AnswerStream = { chunks: chunks(), cut: cutting.signal }
-  call.handled.answer = { ...call.handled.answer!, stream }
+  call.handled.answer = { ...call.handled.answer!, stream: { chunks: chunks(), cut: cutting.signal } }
   caller.onEnd(arrived => end(arrived ? undefined : 'caller'))
   if (caller.gone()) cut('caller', 'the caller has gone')
   else if (deps.stop.cutting()) cut('seller', 'the server stops')

@@ -50,9 +50,7 @@ function setPaymentAside(call: Call): void {
   call.payment = presentedPayment(undefined, undefined)
 }
 
-type Ask = (deps: ChargeDeps, call: Call, id: string) => Promise<'covered' | 'uncovered'>
-
-async function asked(deps: ChargeDeps, call: Call, key: string, ask: Ask) {
+async function asked(deps: ChargeDeps, call: Call, key: string, ask: typeof cover) {
   try {
     return await ask(deps, call, windowId(call.endpoint.owner, key))
   } catch (cause) {

@@ -40,6 +40,31 @@ async function opened(kind: string, door: TestDoor) {
   }
 }
 
+/** The seller of the windows, and after a deploy that sells single calls in their place, also on a balance. */
+async function deployed(kind: string, door: TestDoor) {
+  runs = 0
+  const options = { stores: world.STORES[kind]!(), idempotency: {} }
+  const about = { balance: { amounts: ['$0.02'], period: '1h' } }
+  const single = ENDPOINTS.map(({ name }) => defineEndpoint({ name, price: '$0.01', handler }))
+  const old = await world.open(ENDPOINTS, options)
+  const next = await world.open(single, { ...options, about })
+  const buy = async (seller: typeof old, skill: string, input: Readonly<Record<string, unknown>>) => {
+    const account = world.payer().label
+    const payment = await signFor(seller, `${seller.url}/${skill}`, { account, body: input })
+    return door(seller.url, { skill, input, headers: { ...payment } })
+  }
+  const { balance } = await buy(next, 'balance', { amount: '$0.02' })
+  return {
+    balance: { 'x-svc-balance-key': balance!.key! },
+    async window(skill: string) {
+      const { subscriptionKey } = await buy(old, skill, INPUT)
+      return { 'x-svc-subscription': subscriptionKey! }
+    },
+    ask: (skill: string, ...headers: object[]) =>
+      door(next.url, { skill, input: INPUT, headers: Object.assign({}, ...headers) }),
+  }
+}
+
 describe.each(['memory', 'Redis'])('on %s', kind => {
   describe.each(Object.entries(EVERY_DOOR))('through %s', (_, door) => {
     it.each(['window', 'counted'])('an answer that a %s covered is its own', async skill => {
@@ -106,6 +131,38 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
       expect(await ask('counted', mine, next, payment)).toMatchObject({ replayed: false, data: { run: 4 } })
       expect(await ask('counted', mine, next, payment)).toMatchObject({ replayed: true, data: { run: 4 } })
       expect([runs, earned()]).toEqual([4, 2n * PRICE])
+    })
+
+    it('a balance beside the key of an open window that a deploy left pays nothing', async () => {
+      const { balance, window, ask } = await deployed(kind, door)
+      for (const skill of ['window', 'counted']) {
+        const mine = await window(skill)
+        const { code, balance: told } = await ask(skill, mine, balance, keyed(randomKey()))
+        expect([code, told?.charged]).toEqual(['ok', undefined])
+      }
+      // Alone, and beside a key that opens nothing, it pays.
+      for (const [at, key] of [{}, { 'x-svc-subscription': 'svc_nothing' }].entries())
+        expect(await ask('other', key, balance, keyed(randomKey()))).toMatchObject({
+          code: 'ok',
+          balance: { charged: '10000', left: String(10_000 - at * 10_000) },
+        })
+    })
+
+    it('a balance beside the key of a used-up window pays nothing for what the window answered', async () => {
+      const { balance, window, ask } = await deployed(kind, door)
+      const mine = await window('counted')
+      const keys = Array.from({ length: CALLS - 1 }, () => keyed(randomKey()))
+      for (const key of keys) expect((await ask('counted', mine, key)).code).toBe('ok')
+      for (const key of keys) {
+        const again = await ask('counted', mine, balance, key)
+        expect([again.replayed, again.balance?.charged]).toEqual([true, undefined])
+      }
+      expect(runs).toBe(CALLS)
+      const next = keyed(randomKey())
+      const paid = { code: 'ok', balance: { charged: '10000' } }
+      expect(await ask('counted', mine, balance, next)).toMatchObject({ ...paid, replayed: false })
+      expect(await ask('counted', mine, balance, next)).toMatchObject({ ...paid, replayed: true })
+      expect(runs).toBe(CALLS + 1)
     })
   })
 })

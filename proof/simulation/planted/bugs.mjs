@@ -389,8 +389,8 @@ export const ONCE_THERE = [
     edits: [
       {
         file: 'src/app/charge/effects/entitle.ts',
-        find: "if (call.request.payment.kind === 'none' || call.request.subscriptionKey === undefined) return undefined",
-        replace: 'if (call.request.payment.kind !== undefined) return undefined',
+        find: "if (subscriptionKey === undefined || (payment.kind === 'none' && !call.balance)) return undefined",
+        replace: 'if (payment.kind !== undefined) return undefined',
       },
     ],
   },

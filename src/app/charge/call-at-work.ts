@@ -27,7 +27,7 @@ export interface Call {
   payment: PresentedPayment
   readonly holds: Holds
   readonly window: CallsWindow
-  readonly balance: CallsBalance | undefined
+  balance: CallsBalance | undefined
   readonly terms: CallTerms
   readonly handled: Handled
   readonly earlier: EarlierCall

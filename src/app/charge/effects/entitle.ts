@@ -9,25 +9,25 @@ import { takeWindowCall, windowsNow } from '../subscription-windows.js'
  * Where the window counts its calls, `covered` says that this call was taken.
  */
 export function entitle(deps: ChargeDeps, call: Call) {
-  const key = call.request.subscriptionKey
-  return key === undefined ? 'uncovered' : asked(deps, call, key, cover)
+  return call.request.subscriptionKey === undefined ? 'uncovered' : asked(deps, call, cover)
 }
 
 /** Whether `entitle` would find a call with a key covered. Takes nothing. */
 export function looksCovered(deps: ChargeDeps, call: Call) {
-  return asked(deps, call, call.request.subscriptionKey!, look)
+  return asked(deps, call, look)
 }
 
 /**
- * For a payment beside the key of a window. An open window covers the call: the payment is not looked at, and the claim, the rate and
- * the answer are the window's. A key that opens nothing counts as absent.
+ * For a payment or a balance beside the key of a window. An open window covers the call: what is beside it is not looked at, and the
+ * claim, the rate and the answer are the window's. A key that opens nothing counts as absent.
  */
 export function preferWindow(deps: ChargeDeps, call: Call) {
-  if (call.request.payment.kind === 'none' || call.request.subscriptionKey === undefined) return undefined
+  const { payment, subscriptionKey } = call.request
+  if (subscriptionKey === undefined || (payment.kind === 'none' && !call.balance)) return undefined
   return looksCovered(deps, call).then(covered => {
     if (covered === 'storeDown') return 'storeDown' as const
     if (covered === 'uncovered') leaveKeyAside(call)
-    else setPaymentAside(call)
+    else setAside(call)
     return undefined
   })
 }
@@ -38,21 +38,22 @@ export function leaveKeyAside(call: Call): void {
   call.request = { ...call.request, subscriptionKey: undefined }
 }
 
-/** The call as it would be without its payment, under the key of a window that has ended. */
+/** The call as it would be without its payment or balance, under the key of a window that has ended. */
 export function underEndedWindow(call: Call): Call {
   const aside = { ...call, request: { ...call.request, subscriptionKey: call.window.endedKey } }
-  setPaymentAside(aside)
+  setAside(aside)
   return aside
 }
 
-function setPaymentAside(call: Call): void {
+function setAside(call: Call): void {
   call.request = { ...call.request, payment: { kind: 'none' }, proof: { kind: 'none' } }
   call.payment = presentedPayment(undefined, undefined)
+  call.balance = undefined
 }
 
-async function asked(deps: ChargeDeps, call: Call, key: string, ask: typeof cover) {
+async function asked(deps: ChargeDeps, call: Call, ask: typeof cover) {
   try {
-    return await ask(deps, call, windowId(call.endpoint.owner, key))
+    return await ask(deps, call, windowId(call.endpoint.owner, call.request.subscriptionKey!))
   } catch (cause) {
     deps.logger.error({ err: cause }, 'the subscription store did not answer')
     return storeDown(call)

@@ -41,8 +41,7 @@ async function askEndedWindow(deps: ChargeDeps, call: Call) {
   if (opened === undefined || opened.verdict === 'full') return storeDown(call)
   if (opened.verdict === 'opened') await releaseNow(deps, look.hold)
   else {
-    call.request = aside.request
-    call.payment = aside.payment
+    Object.assign(call, aside)
     call.holds.key = key
   }
   return proveAndHold(deps, call)

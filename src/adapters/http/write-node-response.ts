@@ -1,30 +1,19 @@
-/** Writes a reply: in one write where this app is alone, and through Koa's context where other middleware may look at it. */
+/** Writes a reply to a response of Node, and closes what is written no more. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { addAbortSignal, pipeline, Readable } from 'node:stream'
-import { bufferOf } from '../../domain/bytes.js'
+import { addAbortSignal, Readable } from 'node:stream'
 import { bytesIn } from '../../domain/handler.js'
 import type { Logger } from '../../ports/logger.js'
-import { type Koa, reportUndelivered } from './koa-request.js'
+import { reportUndelivered } from './koa-request.js'
 import { http2StreamOf } from './node-body.js'
-import { isBodiless, isStream, type Reply, replyToError, type StreamedBody } from './reply.js'
+import { isBodiless, type Reply, replyToError, type StreamedBody } from './reply.js'
 
 type WholeBody = string | Uint8Array | undefined
-type Respond = (ctx: Koa.Context, reply: Reply) => void
 
 export interface ReplyTarget {
   readonly res: ServerResponse
   isSent(): boolean
   send(reply: Reply): void
-}
-
-/** @param isOutermost whether no other Koa middleware sees this response */
-export function responder(isOutermost: (ctx: Koa.Context) => boolean, logger: Logger): Respond {
-  return (ctx, reply) => {
-    const { res } = ctx
-    const write = isOutermost(ctx) && isUntouched(res) ? writeAtOnce : handToKoa
-    sendReply({ res, isSent: () => res.headersSent, send: each => write(ctx, each) }, reply, logger)
-  }
 }
 
 /** If a reply cannot be written, report the call as undelivered, and write the reply's `instead` where that is still possible. */
@@ -61,21 +50,6 @@ export function isUntouched(res: ServerResponse): boolean {
 /** Functions that Express middleware replaces. Some replacements set headers when the body ends. */
 const WRAPPED = ['writeHead', 'end', 'write', 'setHeader', 'flushHeaders'] as const
 
-/** Koa's own setters and `respond` are a third of what an unpaid answer costs. */
-function writeAtOnce(ctx: Koa.Context, { status, headers, body }: Reply): void {
-  const { res } = ctx
-  ctx.respond = false
-  if (isStream(body)) {
-    res.writeHead(status, headers as string[])
-    // The first chunk may be late, and the receipt is in the head.
-    res.flushHeaders()
-    pipeline(readableOf(body), res, () => {})
-    return
-  }
-  res.writeHead(status, framed(status, headers, body))
-  endWith(res, res.end, body)
-}
-
 /** The headers of an answer that is whole. */
 export function framed(status: number, headers: readonly string[], body: WholeBody): string[] {
   return isBodiless(status) ? [...headers] : [...headers, 'Content-Length', String(bytesIn(body))]
@@ -110,29 +84,9 @@ export function pairsIn(headers: object): readonly (readonly [string, unknown])[
   return headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1]] as const] : []))
 }
 
-export function handToKoa(ctx: Koa.Context, { status, headers, body }: Reply): void {
-  ctx.status = status
-  setHeaders(ctx.res, headers)
-  const isTyped = ctx.res.hasHeader('Content-Type')
-  if (isBodiless(status)) return
-  if (isStream(body)) ctx.body = readableOf(body).once('error', () => breakOff(ctx.res))
-  // Koa renders a Uint8Array that is not a Buffer as a JSON object.
-  else if (body instanceof Uint8Array) ctx.body = bufferOf(body)
-  else ctx.body = body ?? ''
-  if (!isTyped) ctx.remove('Content-Type')
-  // Set the status again: assigning a body changes it.
-  ctx.status = status
-}
-
 export function readableOf({ chunks, cut }: StreamedBody): Readable {
   const readable = chunks instanceof Readable ? chunks : Readable.from(chunks, { objectMode: false })
   return cut === undefined ? readable : addAbortSignal(cut, readable)
-}
-
-/** The receipt is in the head, which Koa sends with the first chunk. */
-function breakOff(res: ServerResponse): void {
-  if (!res.headersSent) res.flushHeaders()
-  res.destroy()
 }
 
 /** One listener for each socket: for 200 pipelined requests, one each would look like a leak to Node, which warns from eleven. */

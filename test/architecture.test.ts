@@ -56,7 +56,7 @@ const PARTS_OF_A_CALL = [
 ]
 
 /** Where a request comes in, and where it is charged: neither imports the other. */
-const REQUEST_PATH = ['src/adapters/http/koa-app.ts', 'src/app/charge/walk-charge-machine.ts']
+const REQUEST_PATH = ['src/adapters/http/koa-host.ts', 'src/app/charge/walk-charge-machine.ts']
 
 interface Source {
   readonly path: string

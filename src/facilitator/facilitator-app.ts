@@ -4,7 +4,7 @@
  */
 import { turns } from '#platform'
 import { BodyBudget, type BodyShare } from '../adapters/http/body-memory-limit.js'
-import { koaHost } from '../adapters/http/koa-app.js'
+import { koaHost } from '../adapters/http/koa-host.js'
 import type { Koa } from '../adapters/http/koa-request.js'
 import { holdsToken, privateRoute } from '../adapters/http/private-routes.js'
 import { clientAddressOf } from '../adapters/http/read-request.js'

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { koaHost } from '../../src/adapters/http/koa-app.js'
+import { koaHost } from '../../src/adapters/http/koa-host.js'
 import { routeTable } from '../../src/adapters/http/route-table.js'
 import { auditRoutes } from '../../src/audit/page/audit-routes.js'
 import { createFeed, type Feed, type FeedOptions } from '../../src/audit/page/viewer-feed.js'

@@ -8,8 +8,7 @@ import {
   auditOf,
   createDrain,
   type Drain,
-  fetchHandler,
-  fetchResponder,
+  fetchHost,
   koaHost,
   type ServerSettings,
   settingsOf,
@@ -181,9 +180,9 @@ export class Seller {
         const settings = { ...settingsOf(agent, options), clientAddress }
         const { table, sell } = assemble(settings, drain, around)
         const host = koaHost(table, settings.logger, turns())
-        const aside = { logger: settings.logger, clock: process.clock }
-        const fetch = fetchHandler(table, { clientAddress, ...aside })
-        const parts = { sell, host, fetch, koa: () => host.middleware, answerFetch: fetchResponder(aside) }
+        const aside = { clientAddress, logger: settings.logger, clock: process.clock }
+        const { answer: answerFetch, handle: fetch } = fetchHost(table, aside)
+        const parts = { sell, host, fetch, koa: () => host.middleware, answerFetch }
         return {
           app: host.app,
           fetch,

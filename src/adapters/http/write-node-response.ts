@@ -1,12 +1,12 @@
 /** Writes a reply to a response of Node, and closes what is written no more. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { addAbortSignal, Readable } from 'node:stream'
+import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { bytesIn } from '../../domain/handler.js'
 import type { Logger } from '../../ports/logger.js'
 import { reportUndelivered } from './koa-request.js'
 import { http2StreamOf } from './node-body.js'
-import { isBodiless, type Reply, replyToError, type StreamedBody } from './reply.js'
+import { isBodiless, isStream, type Reply, replyToError, type StreamedBody } from './reply.js'
 
 type WholeBody = string | Uint8Array | undefined
 
@@ -49,6 +49,19 @@ export function isUntouched(res: ServerResponse): boolean {
 
 /** Functions that Express middleware replaces. Some replacements set headers when the body ends. */
 const WRAPPED = ['writeHead', 'end', 'write', 'setHeader', 'flushHeaders'] as const
+
+/** Koa's own setters and `respond` are a third of what an unpaid answer costs. */
+export function writeAtOnce(res: ServerResponse, { status, headers, body }: Reply): void {
+  if (isStream(body)) {
+    res.writeHead(status, headers as string[])
+    // The first chunk may be late, and the receipt is in the head.
+    res.flushHeaders()
+    pipeline(readableOf(body), res, () => {})
+    return
+  }
+  res.writeHead(status, framed(status, headers, body))
+  endWith(res, res.end, body)
+}
 
 /** The headers of an answer that is whole. */
 export function framed(status: number, headers: readonly string[], body: WholeBody): string[] {

@@ -196,8 +196,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
       for (const part of Object.values(upkeep)) part.close()
       chain.close()
       own.leave()
-      const { algod, indexer } = remotes
-      await Promise.all([...facilitators, algod, indexer, registry].map(remote => remote?.close()))
+      await Promise.all([...facilitators, ...Object.values(remotes), registry].map(remote => remote?.close()))
     },
     endStreams: audit.endStreams,
     closeObservers: audit.close,

@@ -2,8 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { turns } from '#platform'
-import { fetchHandler, fetchResponder } from '../../adapters/http/fetch-handler.js'
-import { type KoaHost, koaHost } from '../../adapters/http/koa-app.js'
+import { fetchHost } from '../../adapters/http/fetch-host.js'
+import { type KoaHost, koaHost } from '../../adapters/http/koa-host.js'
 import type { Koa } from '../../adapters/http/koa-request.js'
 import { pathOf } from '../../adapters/http/route-table.js'
 import { assemble } from './assemble.js'
@@ -50,7 +50,7 @@ export interface HandlerParts extends AgentHandler, Pick<ReturnType<typeof assem
   /** Whether this path is answered here. */
   isKnown(path: string): boolean
   readonly host: KoaHost
-  readonly answerFetch: ReturnType<typeof fetchResponder>
+  readonly answerFetch: ReturnType<typeof fetchHost>['answer']
   readonly routes: readonly string[]
   readonly network: string
   /** Resolves when no call is at work, the stores have answered how all of them ended, and the chain where that was in doubt. */
@@ -72,7 +72,7 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
   const host = koaHost(table, logger, turnEnd)
   const { app, middleware } = host
   const listener = app.callback()
-  const byFetch = { clientAddress, logger, clock: around.clock, turnEnd }
+  const byFetch = fetchHost(table, { clientAddress, logger, clock: around.clock, turnEnd })
   const isKnown = (path: string) => table.find('GET', path) !== undefined
   let report: Promise<ShutdownReport> | undefined
   return {
@@ -81,8 +81,8 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
     isKnown,
     empty: () => drain.empty().then(sent),
     host,
-    answerFetch: fetchResponder(byFetch),
-    fetch: fetchHandler(table, byFetch),
+    answerFetch: byFetch.answer,
+    fetch: byFetch.handle,
     node(req, res, next) {
       if (next !== undefined && !isKnown(pathOf(req.url!))) next()
       // Koa's types know HTTP/1 only. Koa itself handles HTTP/2 too.

@@ -6,7 +6,7 @@ import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 import { pairsIn } from './write-node-response.js'
 
-export interface FetchHandlerOptions {
+interface FetchHostOptions {
   readonly clientAddress: ClientAddress | undefined
   readonly logger: Logger
   readonly clock: Pick<Clock, 'after'>
@@ -14,19 +14,10 @@ export interface FetchHandlerOptions {
   readonly turnEnd?: () => Promise<void> | undefined
 }
 
-export function fetchHandler(
-  table: RouteTable,
-  options: FetchHandlerOptions,
-): (request: Request) => Promise<Response> {
-  const respond = fetchResponder(options)
-  return incoming => {
-    const request = new FetchRequest(incoming, options.clientAddress)
-    return respond(table.findAlone(request.method, pathOf(request.target)), request)
-  }
-}
-
-export function fetchResponder({ logger, clock, turnEnd }: Omit<FetchHandlerOptions, 'clientAddress'>) {
-  return async (route: Route, request: FetchRequest): Promise<Response> => {
+/** HTTP in runtimes with `fetch`. */
+export function fetchHost(table: RouteTable, { clientAddress, logger, clock, turnEnd }: FetchHostOptions) {
+  /** Answers by a route whatever the path is. */
+  async function answer(route: Route, request: FetchRequest): Promise<Response> {
     const reply = await replyOf(route, request, logger)
     const end = turnEnd?.()
     if (end !== undefined) await end
@@ -38,12 +29,17 @@ export function fetchResponder({ logger, clock, turnEnd }: Omit<FetchHandlerOpti
       return responseOf(reply.instead?.() ?? refusal, request, clock)
     }
   }
+  const handle = (incoming: Request) => {
+    const request = new FetchRequest(incoming, clientAddress)
+    return answer(table.findAlone(request.method, pathOf(request.target)), request)
+  }
+  return { answer, handle }
 }
 
 function responseOf(
   { status, headers, body = '' }: Reply,
   { method, caller }: FetchRequest,
-  clock: FetchHandlerOptions['clock'],
+  clock: FetchHostOptions['clock'],
 ): Response {
   const init = { status, headers: headersOf(headers) }
   if (isStream(body)) {
@@ -89,7 +85,7 @@ interface WatchOptions {
   /** Aborts where the stream must end now. */
   readonly cut?: AbortSignal
   /** The longest time between two reads. */
-  readonly idle?: { readonly clock: FetchHandlerOptions['clock']; readonly ms: number }
+  readonly idle?: { readonly clock: FetchHostOptions['clock']; readonly ms: number }
 }
 
 /**

@@ -3,7 +3,6 @@
  * alone, and goes through Koa's context where other middleware may look at it.
  */
 import type { ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream'
 /** @ts-ignore: see {@link Koa}. */
 import App from 'koa'
 import { bufferOf } from '../../domain/bytes.js'
@@ -14,25 +13,22 @@ import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
 import {
   closeWithSocket,
-  endWith,
-  framed,
   isUntouched,
   type ReplyTarget,
   readableOf,
   sendReply,
   setHeaders,
+  writeAtOnce,
 } from './write-node-response.js'
 
 /** Node's codes for a connection that its caller ended. */
 const HANG_UPS = new Set<unknown>(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
-type Middleware = Koa.Middleware
 export type KoaHost = ReturnType<typeof koaHost>
 
 /** @param turnEnd see `turns` of the platform */
 export function koaHost(table: RouteTable, logger: Logger, turnEnd?: () => Promise<void> | undefined) {
   const app = quietApp(logger)
-  const isOutermost = (ctx: Koa.Context) => ctx.app === app && app.middleware[0] === middleware
 
   /** Answers by a route whatever the path is, beside no app of Koa. */
   async function answerNode(to: ReplyTarget, route: Route, request: NodeRequest): Promise<void> {
@@ -52,21 +48,24 @@ export function koaHost(table: RouteTable, logger: Logger, turnEnd?: () => Promi
   /** The same, in an app of Koa. */
   function answer(ctx: Koa.Context, route: Route): Promise<void> {
     const { res } = ctx
-    let write: typeof handToKoa | undefined
+    /** Whether no other middleware of Koa sees this response. */
+    let isAlone: boolean | undefined
     const send = (reply: Reply) => {
-      write ??= isOutermost(ctx) && isUntouched(res) ? writeAtOnce : handToKoa
-      write(ctx, reply)
+      isAlone ??= ctx.app === app && app.middleware[0] === middleware && isUntouched(res)
+      if (!isAlone) return handToKoa(ctx, reply)
+      ctx.respond = false
+      writeAtOnce(res, reply)
     }
     return answerNode({ res, isSent: () => res.headersSent, send }, route, new KoaRequest(ctx))
   }
 
   /** For another Koa app: unknown paths are left to `next`. Compares the path as it was sent. Koa's `ctx.path` turns `\` into `/` and cuts at `#`. It throws for a malformed URL. */
-  const middleware: Middleware = (ctx, next) => {
+  function middleware(ctx: Koa.Context, next: Koa.Next): Promise<void> {
     const route = table.find(ctx.req.method!, pathOf(ctx.req.url!))
     return route ? answer(ctx, route) : next()
   }
   /** Answers unknown paths, and the page at `/`. Where another app mounts this one, that app answers them. */
-  const notFound: Middleware = async (ctx, next) => {
+  async function notFound(ctx: Koa.Context, next: Koa.Next): Promise<void> {
     await next()
     const isAnswered = ctx.status !== 404 || ctx.body !== undefined || ctx.headerSent || ctx.respond === false
     if (ctx.app !== app || isAnswered) return
@@ -83,21 +82,6 @@ function quietApp(logger: Logger): Koa {
     const level = HANG_UPS.has(err?.code) ? 'debug' : 'warn'
     logger[level]({ err }, 'a response could not be written')
   }) as Koa
-}
-
-/** Koa's own setters and `respond` are a third of what an unpaid answer costs. */
-function writeAtOnce(ctx: Koa.Context, { status, headers, body }: Reply): void {
-  const { res } = ctx
-  ctx.respond = false
-  if (isStream(body)) {
-    res.writeHead(status, headers as string[])
-    // The first chunk may be late, and the receipt is in the head.
-    res.flushHeaders()
-    pipeline(readableOf(body), res, () => {})
-    return
-  }
-  res.writeHead(status, framed(status, headers, body))
-  endWith(res, res.end, body)
 }
 
 export function handToKoa(ctx: Koa.Context, { status, headers, body }: Reply): void {

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import App from 'koa'
 import { bufferOf } from '../../domain/bytes.js'
 import type { Logger } from '../../ports/logger.js'
-import { type Koa, KoaRequest, type NodeRequest } from './koa-request.js'
+import { type Koa, KoaRequest, type NodeRequest, reportUndelivered } from './koa-request.js'
 import { isBodiless, isStream, type Reply } from './reply.js'
 import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
@@ -28,7 +28,11 @@ export type KoaHost = ReturnType<typeof koaHost>
 
 /** @param turnEnd see `turns` of the platform */
 export function koaHost(table: RouteTable, logger: Logger, turnEnd?: () => Promise<void> | undefined) {
-  const app = quietApp(logger)
+  const app = new App().on('error', err => {
+    // A caller can reset as many connections as it likes, and would fill the log.
+    const level = HANG_UPS.has(err?.code) ? 'debug' : 'warn'
+    logger[level]({ err }, 'a response could not be written')
+  }) as Koa
 
   /** Answers by a route whatever the path is, beside no app of Koa. */
   async function answerNode(to: ReplyTarget, route: Route, request: NodeRequest): Promise<void> {
@@ -76,15 +80,8 @@ export function koaHost(table: RouteTable, logger: Logger, turnEnd?: () => Promi
   return { app, answerNode, middleware }
 }
 
-function quietApp(logger: Logger): Koa {
-  return new App().on('error', err => {
-    // A caller can reset as many connections as it likes, and would fill the log.
-    const level = HANG_UPS.has(err?.code) ? 'debug' : 'warn'
-    logger[level]({ err }, 'a response could not be written')
-  }) as Koa
-}
-
-export function handToKoa(ctx: Koa.Context, { status, headers, body }: Reply): void {
+export function handToKoa(ctx: Koa.Context, { status, headers, body, instead }: Reply): void {
+  if (instead) Object.assign(ctx, { [INSTEAD]: instead, onerror: sayInstead })
   ctx.status = status
   setHeaders(ctx.res, headers)
   const isTyped = ctx.res.hasHeader('Content-Type')
@@ -102,4 +99,25 @@ export function handToKoa(ctx: Koa.Context, { status, headers, body }: Reply): v
 function breakOff(res: ServerResponse): void {
   if (!res.headersSent) res.flushHeaders()
   res.destroy()
+}
+
+const INSTEAD = Symbol('instead')
+
+/**
+ * Middleware around threw after the reply. Koa's own answer has neither the receipt nor the key of a window that was bought, and there is
+ * none where Koa cannot write to the error.
+ */
+function sayInstead(this: Koa.Context, cause?: Error & { readonly headers?: Record<string, string> }): void {
+  const { res, app, [INSTEAD]: instead } = this as Koa.Context & { readonly [INSTEAD]: () => Reply }
+  if (!cause || res.headersSent || !this.writable)
+    return void Object.getPrototypeOf(this).onerror.call(this, cause)
+  app.emit('error', cause, this)
+  reportUndelivered(res)
+  for (const name of res.getHeaderNames()) res.removeHeader(name)
+  // As Koa does: the headers of CORS are among them.
+  this.set(cause.headers ?? {})
+  const { status, headers, body } = instead()
+  this.status = status
+  setHeaders(res, headers)
+  res.end(body)
 }

@@ -11,9 +11,10 @@ import { errorBody, jsonReply, jsonTextReply, type Reply } from './reply.js'
 
 /** @param taken lower-case names of headers that the route sets already: a handler's `Response` does not set them again. */
 export function replyToOutcome(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
-  const { kind, charged, closing } = OUTCOMES[outcome.final]
-  const reply =
-    kind === 'payment' ? quote(outcome) : outcome.answer ? delivered(outcome, taken) : problem(outcome)
+  const { status, kind, charged, closing } = OUTCOMES[outcome.final]
+  // A quote's body is the empty object: the header carries everything.
+  if (kind === 'payment') return jsonTextReply(status, '{}', chargeReplyHeaders(outcome))
+  const reply = outcome.answer ? delivered(outcome, taken) : problem(outcome)
   if (charged === 'no' && closing === 'release') return reply
   return { instead: () => unwrittenReply(outcome), ...reply }
 }
@@ -30,11 +31,6 @@ function delivered(outcome: ChargeOutcome, taken: ReadonlySet<string>): Reply {
   for (const name in headers) if (!taken.has(name)) all.push(name, headers[name]!)
   for (const cookie of cookies) all.push('set-cookie', cookie)
   return { status, headers: all, body: stream ?? body }
-}
-
-/** A 402's body is the empty object. The header carries everything. */
-function quote(outcome: ChargeOutcome): Reply {
-  return jsonTextReply(OUTCOMES[outcome.final].status, '{}', chargeReplyHeaders(outcome))
 }
 
 function problem(outcome: ChargeOutcome): Reply {
@@ -73,15 +69,8 @@ function pushBalance(headers: string[], balance: BalanceTold, { final, traceId }
     headers.push('x-svc-receipt', encodeHeader({ balance: id, call: traceId, charged, left }))
 }
 
-/** How a call ended, as far as the money is concerned. */
-interface Ended {
-  readonly final: ChargeFinal
-  readonly receipt?: { readonly txId: string }
-  readonly problem?: { readonly fields?: Readonly<Record<string, unknown>> }
-}
-
 /** The error instead of an answer that cannot be written: 500 for a delivered one; any other end keeps its status and its code. */
-export function unwritten({ final, receipt, problem }: Ended) {
+export function unwritten({ final, receipt, problem }: Pick<ChargeOutcome, 'final' | 'receipt' | 'problem'>) {
   const { kind, status, code, charged } = OUTCOMES[final]
   const txId = receipt?.txId || problem?.fields?.txId
   const delivered = kind === 'answer'

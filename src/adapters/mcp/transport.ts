@@ -89,8 +89,10 @@ export function mcpTransport(options: McpOptions) {
         // The SDK checks a tool's answer. If it does not pass it on, it sends a protocol error, which has no result.
         if (outcome && !messageOf(answer).result)
           throw new Error('the SDK did not pass on the result of a tool')
-        // The SDK writes down all that is wrong with a message.
-        const error = !outcome && mayBeLongError(answer) ? messageOf(answer).error : undefined
+        // The SDK writes down all that is wrong with a message. Lists of tools are long too, and need no parsing.
+        const isLongError =
+          !outcome && answer.length > ERROR_BYTES_MAX && bufferOf(answer).includes('"error":')
+        const error = isLongError ? messageOf(answer).error : undefined
         if (error)
           return rpcRefused(response.status, idIn(incoming.body), { code: error.code, message: NOT_MCP })
         return {
@@ -154,11 +156,6 @@ function requestOf({ headers, baseUrl }: IncomingRequest): Request {
   const both = accept.includes('*/*') ? 'application/json, text/event-stream' : accept
   const init = { ...Object.fromEntries(shown), accept: both } as Record<string, string>
   return new Request(baseUrl + MCP_PATH, { method: 'POST', headers: init })
-}
-
-/** Lists of tools are long too, and need no parsing. */
-function mayBeLongError(answer: Uint8Array): boolean {
-  return answer.length > ERROR_BYTES_MAX && bufferOf(answer).includes('"error":')
 }
 
 /**

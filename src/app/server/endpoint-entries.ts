@@ -53,6 +53,7 @@ export function entryMaker(
   return def => {
     const soldAs = firstName(def.name, def.formerly)
     const ownName = endpointOwner(owner, soldAs)
+    const sold = def.sells ? agent.balance : def.subscription
     const shared = {
       def,
       owner: ownName,
@@ -61,7 +62,7 @@ export function entryMaker(
       examples: () => examplesOf(def.input),
       checkAnswer: checksAnswers ? answerCheck(def, warn) : undefined,
       takesBalance: takesBalance(agent.balance, def),
-      periodMs: periodOf(agent, def),
+      periodMs: sold && periodMs(sold.period),
       rate: rateOf(def.rateLimit, rate, owner.agent, ownName),
     }
     const entries = methodsOf(def).map((method, at) => {
@@ -72,11 +73,6 @@ export function entryMaker(
     })
     return { ...entries[0]![1], byMethod: new Map(entries) }
   }
-}
-
-function periodOf({ balance }: AgentDef, { sells, subscription }: EndpointDef): number | undefined {
-  const sold = sells ? balance : subscription
-  return sold && periodMs(sold.period)
 }
 
 /** The endpoint's own limit, else the server's; `undefined` where there is neither. */

@@ -13,7 +13,7 @@ import { createGate } from '../../../src/index.js'
 import { type Sandbox, startSandbox } from '../../../src/sandbox.js'
 import { closing } from '../../support/closing.js'
 import { listen } from '../../support/listen.js'
-import { ask, pay } from '../../support/seller.js'
+import { ask, pay, receiptIn } from '../../support/seller.js'
 
 let sandbox: Sandbox
 beforeAll(async () => {
@@ -176,3 +176,35 @@ it.each(Object.entries(APPS_WITH_CORS))(
 function thrown(): never {
   throw new Error('after its answer')
 }
+
+it.each([
+  ['an error', new Error('around')],
+  ['an error with headers, as of @koa/cors', Object.assign(new Error('around'), { headers: PAGES })],
+  ['what is no error', 'around'],
+  ['what nobody may write to', Object.freeze(new Error('around'))],
+])(
+  'what is sold keeps its receipt and its key where Koa’s middleware around throws later: %s',
+  async (_, thrown) => {
+    const heard: unknown[] = []
+    const app = new Koa().on('error', cause => heard.push(cause))
+    app.use(async (_ctx, next) => {
+      await next()
+      if (_ctx.status === 200) throw thrown
+    })
+    const terms = { path: '/x', methods: 'GET', subscription: { price: '$0.01', period: '1h' } } as const
+    app.use(gateOf().koa(terms)).use(ctx => {
+      ctx.set('etag', 'of the answer')
+      ctx.body = 'sold'
+    })
+    const { paid, body, cost } = await sold(app.callback() as never)
+    const { headers } = paid
+    expect([paid.status, JSON.parse(body).error.code, cost]).toEqual([500, 'answer_not_written', 10_000n])
+    expect(receiptIn(paid)).toMatchObject({ success: true, amount: '10000' })
+    expect(headers.get('x-svc-subscription')).toMatch(/^svc_/)
+    expect([headers.get('etag'), headers.get('access-control-allow-origin')]).toEqual([
+      null,
+      (thrown as { headers?: typeof PAGES }).headers?.['access-control-allow-origin'] ?? null,
+    ])
+    expect(heard).toEqual([thrown])
+  },
+)

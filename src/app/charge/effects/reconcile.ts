@@ -23,17 +23,14 @@ export async function untilCertain(
 ): Promise<Landing> {
   const untilMs = sinceMs + deps.rules.timeouts.certaintyMs
   for (let pauseMs = deps.rules.timeouts.reconcilePauseMs; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
-    const landing = await atMost(deps, untilMs - deps.clock.monotonic(), ask())
+    const forMs = Math.max(untilMs - deps.clock.monotonic(), 1)
+    // One attempt may take longer than the caller waits. Recovery finds its later result.
+    const landing = await withTimeout(deps.clock, forMs, ask()).catch(() => 'unknown' as const)
     if (landing !== 'unknown') return landing
     const leftMs = untilMs - deps.clock.monotonic()
     if (leftMs <= 0 || deps.stop.cutting()) return 'unknown'
     await untilShutdown(deps.stop, sleep(deps.clock, Math.min(pauseMs, leftMs)), undefined)
   }
-}
-
-/** One attempt may take longer than the caller waits. Recovery finds its later result. */
-async function atMost({ clock }: ChargeDeps, ms: number, attempted: Promise<Landing>): Promise<Landing> {
-  return withTimeout(clock, Math.max(ms, 1), attempted).catch(() => 'unknown')
 }
 
 async function attempt(deps: ChargeDeps, call: Call): Promise<Landing> {

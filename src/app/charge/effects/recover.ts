@@ -20,6 +20,7 @@ export async function recover(deps: ChargeDeps, call: Call) {
   const recorded = call.earlier.recorded!
   // Until the earlier payment is decided, the call speaks of that one, and not of the payment that it presents.
   call.payment.txId = recorded.payment?.txId
+  const { read } = call.payment
   const { hold, seals } = call.holds.owned!
   // A server that lacks the secret under which another one sealed the answer decides nothing.
   const owed = unseal(recorded.answer, seals, hold.claim.name)
@@ -48,10 +49,11 @@ export async function recover(deps: ChargeDeps, call: Call) {
       retentionMs: keptMs(deps, call, owed.window),
       leaseMs: deps.upkeep.leases.leaseMs,
     })
-    call.payment.txId = call.payment.read?.txId
+    call.payment.txId = read?.txId
     switch (resolved) {
       case 'completed':
-        earn(deps, call)
+        // The run that is found paid had taken its payer's credit.
+        if (deps.rules.credit && read) void giveCredit(deps, creditorName(deps.owner, read.payer), 2)
         return replay(call, owed)
       case 'opened':
         call.holds.held = true
@@ -71,11 +73,6 @@ export async function recover(deps: ChargeDeps, call: Call) {
 function replay(call: Call, owed: ReplayedAnswer): 'found' | 'notKept' {
   call.earlier.replayed = owed
   return owed.answer === undefined ? 'notKept' : 'found'
-}
-
-/** The run that recovery found paid had taken its payer's credit. */
-function earn(deps: ChargeDeps, { payment: { read } }: Call): void {
-  if (deps.rules.credit && read) void giveCredit(deps, creditorName(deps.owner, read.payer), 2)
 }
 
 /**

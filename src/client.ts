@@ -44,7 +44,6 @@ export {
   type WholeBazaarOptions,
 } from './bazaar/list-bazaar.js'
 export type { BazaarResource } from './bazaar/read-index-page.js'
-export type { BalanceTerms } from './domain/balance-terms.js'
 export { SvcError } from './domain/errors.js'
 export type {
   Manifest,
@@ -67,6 +66,7 @@ export {
 } from './domain/network.js'
 export { priceOf } from './domain/price-for-display.js'
 export type { RegisteredAgent, RegistryApps, RegistryIdentity, Score } from './domain/registered-agent.js'
+export type { BalanceTerms } from './domain/window-and-balance-terms.js'
 export type { PaymentRequired, PaymentRequirements, ResourceInfo } from './domain/x402.js'
 export type { Registry } from './ports/agent-registry.js'
 export type { ByteSigner, GroupSigner, Signer } from './ports/payment-signer.js'

@@ -8,7 +8,7 @@ import type { SvcError } from '../../src/domain/index.js'
 import { printable } from '../output.js'
 import { OWN_CODE } from '../package.js'
 import { systemError } from '../system-error.js'
-import { keepMemory } from './kept-memory.js'
+import { keepMemory } from './memory-over-restarts.js'
 import { installHooks } from './module-hooks.js'
 
 export type Report =

@@ -9,7 +9,7 @@
  */
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { algodClient } from '../../dist/src/adapters/algorand/node-clients.js'
+import { algodClient } from '../../dist/src/adapters/algorand/algod-and-indexer.js'
 import { calling } from './calling.mjs'
 import { distant, distantTableOf } from './distant.mjs'
 import { firstEvent } from './first-event.mjs'

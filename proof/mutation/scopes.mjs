@@ -12,7 +12,7 @@ export const SCOPES = {
     ],
     tests: [
       'test/contracts/memory.test.ts',
-      'test/adapters/{memory,memory-answers,memory-handed-over,kept-answers}.test.ts',
+      'test/adapters/{memory,memory-answers,announce-store,kept-answers}.test.ts',
     ],
   },
   verdicts: {
@@ -23,7 +23,7 @@ export const SCOPES = {
     ],
   },
   chain: {
-    mutate: ['src/adapters/algorand/{chain-reader,watch-node,node-response-reader}.ts'],
+    mutate: ['src/adapters/algorand/{chain-reader,watch-node,ask-node}.ts'],
     tests: ['test/adapters/{chain,algod}.test.ts'],
   },
   spending: {

@@ -1,6 +1,6 @@
 /** A seller's books: the journals of an agent, held against the chain that they name. `svc audit` and `svc refunds` print them. */
-import { algodClient } from '../adapters/algorand/node-clients.js'
-import type { NodeOptions } from '../adapters/algorand/node-response-reader.js'
+import { algodClient } from '../adapters/algorand/algod-and-indexer.js'
+import type { NodeOptions } from '../adapters/algorand/ask-node.js'
 import { formatUsd } from '../domain/money.js'
 import type { NetworkKey } from '../domain/network.js'
 import { csvRow } from '../domain/untrusted-text.js'
@@ -16,7 +16,7 @@ import {
   AT_WORK_MS,
   type ReconciliationReport,
   reconcileJournal,
-} from './reconciliation/reconcile-journal.js'
+} from './reconciliation/reconciliation-report.js'
 
 export interface BooksOptions {
   readonly files: readonly string[]

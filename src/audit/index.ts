@@ -8,4 +8,4 @@ export { allPathsOf, holds, type MachinePath, type Proof } from './proofs/check-
 export { type Difference, FINDINGS } from './reconciliation/audit-findings.js'
 export { sumsOfBalances } from './reconciliation/balance-accounts.js'
 export { OWED_REASONS, type OwedRefund, type OwedReport } from './reconciliation/owed-refunds.js'
-export type { ReconciliationReport } from './reconciliation/reconcile-journal.js'
+export type { ReconciliationReport } from './reconciliation/reconciliation-report.js'

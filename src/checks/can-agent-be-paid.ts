@@ -1,7 +1,7 @@
 /** Whether an agent can be paid from here: its address, its facilitator and its node. No check waits for another. */
 import { isValidAddress } from '../adapters/algorand/address.js'
-import { type Algod, algodOver } from '../adapters/algorand/node-clients.js'
-import { type NodeClient, type NodeOptions, nodeClient } from '../adapters/algorand/node-response-reader.js'
+import { type Algod, algodOver } from '../adapters/algorand/algod-and-indexer.js'
+import { type NodeClient, type NodeOptions, nodeClient } from '../adapters/algorand/ask-node.js'
 import { x402Facilitator } from '../adapters/facilitator/x402-facilitator.js'
 import { formatUsd } from '../domain/money.js'
 import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../domain/network.js'

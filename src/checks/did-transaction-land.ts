@@ -6,7 +6,7 @@ import {
   nodeClient,
   textIn,
   uint64In,
-} from '../adapters/algorand/node-response-reader.js'
+} from '../adapters/algorand/ask-node.js'
 import { type Transfer, transferOf } from '../audit/reconciliation/incoming-transfers.js'
 import { SvcError } from '../domain/errors.js'
 import { formatUsd } from '../domain/money.js'

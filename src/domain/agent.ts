@@ -1,5 +1,5 @@
 /** An agent: who is paid, on which network, for which endpoints. */
-import { type BalanceTerms, balanceEndpoint, soldBalance, takesBalance } from './balance-terms.js'
+
 import { type EndpointDef, endpoint } from './endpoint.js'
 import { formerNames } from './endpoint-lifecycle.js'
 import { SvcError, shown } from './errors.js'
@@ -16,6 +16,7 @@ import {
   SERVICE,
 } from './quote-fields.js'
 import { isAddress, isText } from './untrusted-text.js'
+import { type BalanceTerms, balanceEndpoint, soldBalance, takesBalance } from './window-and-balance-terms.js'
 
 /** The options of {@link defineAgent}. */
 export interface AgentOptions {

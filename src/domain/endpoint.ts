@@ -20,8 +20,8 @@ import {
 } from './option-checks.js'
 import { checkedMethods, checkedPath, type Method, pathOfEndpoint } from './path-pattern.js'
 import { type QuoteExtra, quoteExtra } from './quote-fields.js'
-import { type Subscription, soldWindow } from './subscription-terms.js'
 import { type UpstreamOptions, upstreamOf } from './upstream.js'
+import { type Subscription, soldWindow } from './window-and-balance-terms.js'
 
 /** The options of {@link defineEndpoint}. */
 // `NoInfer`: nothing is inferred from the body's type. Without it and without \`strict\`, TypeScript tried to go back from

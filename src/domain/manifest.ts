@@ -1,12 +1,12 @@
 /** The manifest: the facts that a stranger needs to call and pay this agent. */
 import type { AgentDef } from './agent.js'
-import type { BalanceTerms } from './balance-terms.js'
 import type { EndpointDef } from './endpoint.js'
 import type { JSONSchema } from './endpoint-schemas.js'
 import { formatUsd } from './money.js'
 import { type NetworkFacts, type NetworkKey, USDC_DECIMALS } from './network.js'
 import { networkFacts } from './network-definition.js'
 import { pathOfEndpoint } from './path-pattern.js'
+import type { BalanceTerms } from './window-and-balance-terms.js'
 import { BALANCE_ENDPOINT, BALANCE_KEY_HEADER } from './x402.js'
 
 /** An agent's description of itself, at `/.well-known/svc.json`. */

@@ -1,6 +1,5 @@
 /** The listed endpoints as an OpenAPI 3.1 document, for tools that support HTTP but not x402. */
 import type { AgentDef } from './agent.js'
-import { takesBalance } from './balance-terms.js'
 import { MEDIA_TYPE } from './body-type.js'
 import type { EndpointDef } from './endpoint.js'
 import { priceShown } from './manifest.js'
@@ -15,6 +14,7 @@ import {
 } from './openapi-shared-parts.js'
 import { type Method, methodsOf, paramsIn, pathOfEndpoint } from './path-pattern.js'
 import { embeddedAt, type Schema } from './rewrite-json-schema.js'
+import { takesBalance } from './window-and-balance-terms.js'
 import { isRecord, listIn } from './x402.js'
 
 /** The document of an agent whose endpoints are reached under `baseUrl`. Its prices are for readers: a call's own 402 decides. */

@@ -2,7 +2,7 @@
 import { IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_LENGTH_MAX } from './idempotency-key.js'
 import { OUTCOMES } from './machines/charge.machine.js'
 import type { Schema } from './rewrite-json-schema.js'
-import type { Subscription } from './subscription-terms.js'
+import type { Subscription } from './window-and-balance-terms.js'
 import {
   BALANCE_KEY_HEADER,
   LEGACY_PAYMENT_HEADER,

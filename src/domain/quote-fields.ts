@@ -11,8 +11,8 @@ import {
   readOptions,
   such,
 } from './option-checks.js'
-import type { Subscription } from './subscription-terms.js'
 import { isText, isWebUrl } from './untrusted-text.js'
+import type { Subscription } from './window-and-balance-terms.js'
 import { isRecord } from './x402.js'
 
 /**

@@ -3,7 +3,7 @@
  * to a listed address. Everything is checked before the first signature, because a signature cannot be taken back.
  */
 import type { SignedTransaction, Transaction } from 'algosdk'
-import type { SuggestedParams } from '../adapters/algorand/node-clients.js'
+import type { SuggestedParams } from '../adapters/algorand/algod-and-indexer.js'
 import { algorandPaymentReader } from '../adapters/algorand/read-payment.js'
 import { encoded, isWholeGroup } from '../adapters/algorand/transaction-hashes.js'
 import { formatUsd, parseBaseUnits } from '../domain/money.js'

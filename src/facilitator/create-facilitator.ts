@@ -1,8 +1,8 @@
 /** A facilitator of one's own: answers the protocol over one node, and pays the fees with one key. */
 import { hash } from 'node:crypto'
+import { cachedParams, type SuggestedParams } from '../adapters/algorand/algod-and-indexer.js'
+import { nodeClient, unavailable } from '../adapters/algorand/ask-node.js'
 import { encodedMember } from '../adapters/algorand/decode-by-algosdk.js'
-import { cachedParams, type SuggestedParams } from '../adapters/algorand/node-clients.js'
-import { nodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
 import { memoryCounters } from '../adapters/memory/counters.js'
 import { SdkError, SvcError } from '../domain/errors.js'
 import { networkIdsOf, otherThan } from '../domain/network.js'

@@ -1,8 +1,8 @@
 /** A missing or malformed answer throws, or is `unclear` where the node may have carried out what it was asked. */
 import type { SignedTransaction } from 'algosdk'
+import { algodOver } from '../adapters/algorand/algod-and-indexer.js'
+import { bigintIn, type PostingNodeClient, unavailable } from '../adapters/algorand/ask-node.js'
 import { encodedMember } from '../adapters/algorand/decode-by-algosdk.js'
-import { algodOver } from '../adapters/algorand/node-clients.js'
-import { bigintIn, type PostingNodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
 import { encoded } from '../adapters/algorand/transaction-hashes.js'
 import { isRecord } from '../domain/x402.js'
 import { type Clock, sleep, withTimeout } from '../ports/clock.js'

@@ -9,12 +9,8 @@ import {
   SignedTransaction,
   type Transaction,
 } from 'algosdk'
-import { algodOver } from '../adapters/algorand/node-clients.js'
-import {
-  type NodeClient,
-  type PostingNodeClient,
-  uint64In,
-} from '../adapters/algorand/node-response-reader.js'
+import { algodOver } from '../adapters/algorand/algod-and-indexer.js'
+import { type NodeClient, type PostingNodeClient, uint64In } from '../adapters/algorand/ask-node.js'
 import {
   mnemonicOf,
   type SigningKey,

@@ -1,6 +1,6 @@
 /** The registry, read from the boxes of one node. Promises: see the port. */
 import { sandboxUrl } from '#platform'
-import { type NodeClient, nodeClient, unavailable } from '../adapters/algorand/node-response-reader.js'
+import { type NodeClient, nodeClient, unavailable } from '../adapters/algorand/ask-node.js'
 import type { Settings } from '../app/server/options/server-settings.js'
 import { fromBase64, toBase64 } from '../domain/bytes.js'
 import { SdkError } from '../domain/errors.js'

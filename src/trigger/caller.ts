@@ -1,5 +1,5 @@
 /** One caller with play money in front of one endpoint: sends what a case says, and counts on the ledger what it cost. */
-import { algodClient } from '../adapters/algorand/node-clients.js'
+import { algodClient } from '../adapters/algorand/algod-and-indexer.js'
 import { algorandPaymentSigner } from '../adapters/algorand/sign-payment-group.js'
 import { signingKeyFromSeed } from '../adapters/algorand/signing-keys.js'
 import { isReplay, receiptOf } from '../app/client/charge-evidence.js'

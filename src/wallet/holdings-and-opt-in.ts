@@ -1,6 +1,6 @@
 /** What an account holds, and what it lacks to pay or to be paid in USDC. */
-import { type Algod, algodClient } from '../adapters/algorand/node-clients.js'
-import type { NodeOptions } from '../adapters/algorand/node-response-reader.js'
+import { type Algod, algodClient } from '../adapters/algorand/algod-and-indexer.js'
+import type { NodeOptions } from '../adapters/algorand/ask-node.js'
 import { SvcError } from '../domain/errors.js'
 import { type NetworkFacts, otherThan } from '../domain/network.js'
 import { FEE_MICRO_ALGOS } from './send.js'

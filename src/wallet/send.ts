@@ -5,8 +5,8 @@ import {
   type SuggestedParams,
   type Transaction,
 } from 'algosdk'
-import { type Algod, algodOver } from '../adapters/algorand/node-clients.js'
-import { type NodeOptions, nodeClient } from '../adapters/algorand/node-response-reader.js'
+import { type Algod, algodOver } from '../adapters/algorand/algod-and-indexer.js'
+import { type NodeOptions, nodeClient } from '../adapters/algorand/ask-node.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
 import { bytesToSign, txIdOf } from '../adapters/algorand/transaction-hashes.js'
 import { SvcError } from '../domain/errors.js'

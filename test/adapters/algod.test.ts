@@ -1,13 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
-import {
-  bigintIn,
-  nodeClient,
-  responseBody,
-  textIn,
-  uint64In,
-} from '../../src/adapters/algorand/node-response-reader.js'
+import { algodClient } from '../../src/adapters/algorand/algod-and-indexer.js'
+import { bigintIn, nodeClient, responseBody, textIn, uint64In } from '../../src/adapters/algorand/ask-node.js'
 import { fetchExchange } from '../../src/adapters/outbound/fetch-exchange.js'
 import { undiciExchange } from '../../src/adapters/outbound/undici-exchange.js'
 import { systemClock } from '../../src/ports/clock.js'

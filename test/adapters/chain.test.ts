@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { algorandChain } from '../../src/adapters/algorand/chain-reader.js'
 import {
   type Algod,
   algodClient,
   type Indexer,
   indexerClient,
-} from '../../src/adapters/algorand/node-clients.js'
+} from '../../src/adapters/algorand/algod-and-indexer.js'
+import { algorandChain } from '../../src/adapters/algorand/chain-reader.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { MAINNET, TESTNET } from '../../src/domain/network.js'

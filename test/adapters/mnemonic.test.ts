@@ -2,7 +2,7 @@
 import { mnemonicFromSeed, seedFromMnemonic } from 'algosdk'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { seedFromWords, wordsOfSeed } from '../../src/adapters/algorand/key-pairs.js'
+import { seedFromWords, wordsOfSeed } from '../../src/adapters/algorand/ed25519-and-mnemonic.js'
 
 const seed = fc.uint8Array({ minLength: 32, maxLength: 32 })
 

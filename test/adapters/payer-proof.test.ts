@@ -4,7 +4,7 @@ import algosdk, { Address, encodeMsgpack, SignedTransaction, type Transaction } 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { verifySignature } from '#platform'
-import { keyPairFromSeed } from '../../src/adapters/algorand/key-pairs.js'
+import { keyPairFromSeed } from '../../src/adapters/algorand/ed25519-and-mnemonic.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import * as browser from '../../src/adapters/platform/browser.js'
 import { paramsOf, USDC } from '../support/wallet-groups.js'

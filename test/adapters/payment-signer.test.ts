@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { SuggestedParams } from '../../src/adapters/algorand/node-clients.js'
+import type { SuggestedParams } from '../../src/adapters/algorand/algod-and-indexer.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { mnemonicOf, signingKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'

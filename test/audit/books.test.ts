@@ -13,7 +13,7 @@ import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transf
 import {
   type ReconciliationOptions,
   reconcileJournal,
-} from '../../src/audit/reconciliation/reconcile-journal.js'
+} from '../../src/audit/reconciliation/reconciliation-report.js'
 import { defineEndpoint } from '../../src/index.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { svc } from '../cli/run.js'

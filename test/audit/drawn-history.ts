@@ -21,7 +21,7 @@ import type {
 import {
   type ReconciliationReport,
   reconcileJournal,
-} from '../../src/audit/reconciliation/reconcile-journal.js'
+} from '../../src/audit/reconciliation/reconciliation-report.js'
 import type { ChargeFinal } from '../../src/domain/machines/charge.machine.js'
 import { readJournals } from '../support/journals.js'
 import {

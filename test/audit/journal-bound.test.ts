@@ -10,7 +10,7 @@ import { markAudited, olderFiles } from '../../src/audit/journal/append-to-files
 import { openJournals } from '../../src/audit/journal/journal-reader.js'
 import { journal } from '../../src/audit/journal/journal-writer.js'
 import type { Transfer } from '../../src/audit/reconciliation/incoming-transfers.js'
-import { reconcileJournal } from '../../src/audit/reconciliation/reconcile-journal.js'
+import { reconcileJournal } from '../../src/audit/reconciliation/reconciliation-report.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { startSandbox } from '../../src/sandbox.js'

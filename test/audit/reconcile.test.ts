@@ -6,7 +6,7 @@ import type { IncomingTransfers, Transfer } from '../../src/audit/reconciliation
 import {
   type ReconciliationOptions,
   reconcileJournal,
-} from '../../src/audit/reconciliation/reconcile-journal.js'
+} from '../../src/audit/reconciliation/reconciliation-report.js'
 import { reportsCharge } from '../../src/domain/income-bookings.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { heapBytes } from '../support/heap-bytes.js'

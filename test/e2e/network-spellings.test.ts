@@ -1,6 +1,6 @@
 /** A quote offers two spellings of its network's id. What is paid, kept and told is one thing, whichever the payer took. */
 import { describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { algodClient } from '../../src/adapters/algorand/algod-and-indexer.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { CAIP2, MAINNET, TESTNET } from '../../src/domain/network.js'

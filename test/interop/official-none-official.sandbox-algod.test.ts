@@ -5,7 +5,7 @@ import { ExactAvmScheme as OfficialFacilitator } from '@x402/avm/exact/facilitat
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { seedFromMnemonic } from 'algosdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { algodClient } from '../../src/adapters/algorand/algod-and-indexer.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
 import { ALGORAND_TESTNET, TESTNET } from '../../src/domain/network.js'

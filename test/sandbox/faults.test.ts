@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { algodClient } from '../../src/adapters/algorand/algod-and-indexer.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { ALGORAND_MAINNET, TESTNET } from '../../src/domain/network.js'

@@ -1,6 +1,6 @@
 /** A sandbox whose payments land with the round, as on a network. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { algodClient } from '../../src/adapters/algorand/node-clients.js'
+import { algodClient } from '../../src/adapters/algorand/algod-and-indexer.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
 import { TESTNET } from '../../src/domain/network.js'

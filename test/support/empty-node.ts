@@ -1,4 +1,4 @@
-import type { Algod, Indexer } from '../../src/adapters/algorand/node-clients.js'
+import type { Algod, Indexer } from '../../src/adapters/algorand/algod-and-indexer.js'
 import { MAINNET, TESTNET } from '../../src/domain/network.js'
 
 /** A node of testnet that has produced 111 rounds of empty blocks, unless told otherwise. */

@@ -6,13 +6,13 @@ import {
   type AccountState,
   type AssetHolding,
   algodClient,
-} from '../../../src/adapters/algorand/node-clients.js'
+} from '../../../src/adapters/algorand/algod-and-indexer.js'
 import {
   bigintIn,
   INDEXER_TOKEN_HEADER,
   nodeClient,
   unavailable,
-} from '../../../src/adapters/algorand/node-response-reader.js'
+} from '../../../src/adapters/algorand/ask-node.js'
 import { SvcError } from '../../../src/domain/errors.js'
 import { type PublicNetwork, USDC_ASSET_ID } from '../../../src/domain/network.js'
 import { isRecord } from '../../../src/domain/x402.js'

@@ -1,6 +1,6 @@
 /** A landed transaction as an indexer shows it, read field by field. */
 import { ZERO_ADDRESS } from '../../../src/adapters/algorand/address.js'
-import { bigintIn, textIn, uint64In } from '../../../src/adapters/algorand/node-response-reader.js'
+import { bigintIn, textIn, uint64In } from '../../../src/adapters/algorand/ask-node.js'
 import { isRecord } from '../../../src/domain/x402.js'
 
 /** How x402's software marks its transactions. Anybody can write these notes: they are a sign, never a proof. */

@@ -5,7 +5,7 @@
 import { toClientAvmSigner } from '@x402/avm'
 import { ExactAvmScheme } from '@x402/avm/exact/client'
 import { x402Client, x402HTTPClient } from '@x402/core/client'
-import { algodClient } from '../../../dist/src/adapters/algorand/node-clients.js'
+import { algodClient } from '../../../dist/src/adapters/algorand/algod-and-indexer.js'
 import { algorandPaymentSigner } from '../../../dist/src/adapters/algorand/sign-payment-group.js'
 import { signingKey } from '../../../dist/src/adapters/algorand/signing-keys.js'
 import { TESTNET } from '../../../dist/src/domain/network.js'

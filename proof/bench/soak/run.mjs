@@ -8,7 +8,7 @@
 import { writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { algodClient } from '../../../dist/src/adapters/algorand/node-clients.js'
+import { algodClient } from '../../../dist/src/adapters/algorand/algod-and-indexer.js'
 import { inMarket } from '../market.mjs'
 import { keyOf } from '../payments.mjs'
 import { start } from '../process.mjs'

@@ -6,7 +6,7 @@ import { SdkError } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { X402_VERSION } from '../../domain/x402.js'
 import { encodeBase32 } from './address.js'
-import type { SuggestedParams } from './node-clients.js'
+import type { SuggestedParams } from './algod-and-indexer.js'
 
 interface GroupPlan extends Pick<AssetPayment, 'network' | 'sender' | 'receiver' | 'assetId' | 'amount'> {
   readonly feePayer?: Uint8Array

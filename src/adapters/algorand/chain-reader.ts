@@ -1,7 +1,7 @@
 import type { NetworkFacts } from '../../domain/network.js'
 import { type Chain, INDEXER_AHEAD_MAX, type Landing, type Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
-import type { Algod, Indexer } from './node-clients.js'
+import type { Algod, Indexer } from './algod-and-indexer.js'
 import { checkedNode, type NodeWatch } from './watch-node.js'
 
 export interface ChainOptions {

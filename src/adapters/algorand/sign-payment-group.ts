@@ -12,6 +12,7 @@ import { type Clock, systemClock, withTimeout } from '../../ports/clock.js'
 import type { ByteSigner, PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, randomId, systemRandom } from '../../ports/random.js'
 import { decodeAddress } from './address.js'
+import { type Algod, cachedParams } from './algod-and-indexer.js'
 import {
   type PaymentGroup,
   paymentGroup,
@@ -19,7 +20,6 @@ import {
   signedText,
   withSignature,
 } from './build-payment-group.js'
-import { type Algod, cachedParams } from './node-clients.js'
 
 export interface PaymentSignerOptions {
   readonly key: Signer

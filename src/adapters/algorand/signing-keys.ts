@@ -1,5 +1,5 @@
 import { encodeAddress } from './address.js'
-import { type KeyPair, keyPairFromSecret, keyPairFromSeed, wordsOfSeed } from './key-pairs.js'
+import { type KeyPair, keyPairFromSecret, keyPairFromSeed, wordsOfSeed } from './ed25519-and-mnemonic.js'
 
 export interface SigningKey extends KeyPair {
   readonly address: string

@@ -2,8 +2,8 @@
 import type { NetworkFacts } from '../../domain/network.js'
 import type { ChainStatus } from '../../ports/chain.js'
 import type { Cancel, Clock } from '../../ports/clock.js'
-import type { Algod } from './node-clients.js'
-import { unavailable } from './node-response-reader.js'
+import type { Algod } from './algod-and-indexer.js'
+import { unavailable } from './ask-node.js'
 
 interface CheckedNodeOptions {
   readonly network: NetworkFacts

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { BodyType } from '../../domain/body-type.js'
 import { NumberOverflow } from '../../domain/json.js'
 import type { Parsed } from '../../domain/x402.js'
-import { malformed, parseBody, parseText, TOO_DEEP } from './read-request.js'
+import { malformed, parseBody, parseText, TOO_DEEP } from './parse-body.js'
 import { HttpError, tooLarge } from './reply.js'
 import type { BodyReading } from './route.js'
 

@@ -4,7 +4,7 @@ import { isOfCaches } from '../../domain/upstream.js'
 import type { Parsed } from '../../domain/x402.js'
 import type { Caller } from '../../ports/charge.js'
 import type { BodyShare } from './body-memory-limit.js'
-import { parseBody } from './read-request.js'
+import { parseBody } from './parse-body.js'
 import { HttpError, httpErrorOf, overloaded, tooLarge } from './reply.js'
 import type { AppRoute, BodyReading, HostRequest } from './route.js'
 

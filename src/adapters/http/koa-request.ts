@@ -8,7 +8,7 @@ import type { Caller } from '../../ports/charge.js'
 import { type BodyHolder, leftBody } from './body-left-by-middleware.js'
 import type { BodyShare } from './body-memory-limit.js'
 import { carriesNodeBody, http2StreamOf, readNodeBody, rewind, skipNodeBody } from './node-body.js'
-import { parseBody } from './read-request.js'
+import { parseBody } from './parse-body.js'
 import type { AppRoute, BodyReading, HostRequest } from './route.js'
 
 /** Koa's types. Other modules take them from here: without `@types/koa`, a compiler that checks libraries refuses each import from Koa. */

@@ -2,16 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { parse } from 'node:querystring'
-import secureJson from 'secure-json-parse'
-import { type BodyType, textIn } from '../../domain/body-type.js'
 import { isIdempotencyKey } from '../../domain/idempotency-key.js'
-import {
-  deeperThan,
-  mayHoldUnusualNumbers,
-  NumberOverflow,
-  plainNumbers,
-  RECEIVED_DEPTH_MAX,
-} from '../../domain/json.js'
 import type { Target } from '../../domain/path-pattern.js'
 import { readProof } from '../../domain/sign-in-with-x.js'
 import {
@@ -28,6 +19,7 @@ import { NO_ADDRESS } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
 import type { IncomingRequest } from '../../ports/transport.js'
 import type { BodyBudget, BodyShare } from './body-memory-limit.js'
+import { malformed } from './parse-body.js'
 import { httpErrorOf } from './reply.js'
 import type { BodyReading, HostRequest } from './route.js'
 
@@ -138,35 +130,6 @@ function readPayment(headers: IncomingHttpHeaders): Parsed<PaymentPayload> {
   const payload = decodeHeader(text)
   if (payload !== undefined) return presentedPayment(payload, WHERE)
   return malformed('The payment header is not base64 of a JSON object')
-}
-
-/** Parses a body as the input, whatever its content type is: JSON, text or bytes. */
-export function parseBody(bytes: Buffer, type: BodyType = 'json'): Parsed<unknown> {
-  if (bytes.length === 0) return NONE
-  if (type === 'json') return parseText(bytes.toString('utf8'))
-  if (type === 'bytes') return { kind: 'read', value: new Uint8Array(bytes) }
-  const text = textIn(bytes, undefined)
-  return text === undefined ? malformed('The body is not UTF-8 text.') : { kind: 'read', value: text }
-}
-
-export function parseText(text: string): Parsed<unknown> {
-  if (deeperThan(text, RECEIVED_DEPTH_MAX)) return malformed(TOO_DEEP)
-  try {
-    const value: unknown = secureJson.parse(text)
-    return { kind: 'read', value: mayHoldUnusualNumbers(text) ? plainNumbers(value) : value }
-  } catch (cause) {
-    if (cause instanceof NumberOverflow) return malformed(`${cause.message}.`)
-    const forbidden = (cause as Error).message.includes('forbidden prototype')
-    return malformed(
-      forbidden ? 'The body has a key that no input may have (__proto__).' : 'The body is not valid JSON.',
-    )
-  }
-}
-
-export const TOO_DEEP = `The body is nested deeper than ${RECEIVED_DEPTH_MAX} levels.`
-
-export function malformed(why: string): Parsed<never> {
-  return { kind: 'malformed', why }
 }
 
 /** A name, of DNS or of a container, or an IP address, and an optional port. Other header content is never copied into a URL. */

@@ -2,9 +2,9 @@
 import * as transition from '../../domain/charge-store/transition.js'
 import type { Opened, UnitsChargeStore } from '../../ports/charge-store.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
+import { announceStore } from './announce-store.js'
 import { type ChargeBounds, ChargeRecords, copyOf } from './charge-records.js'
 import { memoryCounters } from './counters.js'
-import { announceStore } from './memory-handed-over.js'
 import { memorySubscriptions } from './subscriptions.js'
 import { memoryTasks } from './task-store.js'
 

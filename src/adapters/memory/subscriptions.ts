@@ -7,8 +7,8 @@
  */
 import { type Clock, systemClock } from '../../ports/clock.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
+import { announceStore } from './announce-store.js'
 import { Expiry } from './expiry-by-second.js'
-import { announceStore } from './memory-handed-over.js'
 
 interface Window {
   readonly id: string

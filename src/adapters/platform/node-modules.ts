@@ -6,7 +6,7 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { SdkError } from '../../domain/errors.js'
-import { type KeyPair, keyPairFromSecret, SPKI } from '../algorand/key-pairs.js'
+import { type KeyPair, keyPairFromSecret, SPKI } from '../algorand/ed25519-and-mnemonic.js'
 
 /** The paying account's key, where the program holds it. */
 export interface KeyOptions {

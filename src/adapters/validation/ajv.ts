@@ -6,9 +6,9 @@ import type { JSONSchema } from '../../domain/endpoint-schemas.js'
 import { shown } from '../../domain/errors.js'
 import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json.js'
 import type { Checked, InputValidator, InvalidInput } from '../../ports/input-validator.js'
-import { beginCheck, TooManySteps } from './count-check-steps.js'
-import { countKeywords } from './counted-keywords.js'
+import { countKeywords } from './bounded-keywords.js'
 import { linearPattern } from './linear-pattern.js'
+import { beginCheck, TooManySteps } from './steps-and-identities.js'
 
 // The package's types describe a CommonJS default export. In Node's ESM loader it is one level deeper.
 const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void

@@ -1,11 +1,12 @@
 /** The price of an endpoint, and the challenge that states it. That of a fixed price is encoded once for each base URL. */
-import { type BalanceTerms, declaredBalance, takesBalance } from '../../domain/balance-terms.js'
+
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
 import { pathOfEndpoint } from '../../domain/path-pattern.js'
 import { type QuoteExtra, quotedTags, type ServiceMetadata, windowFields } from '../../domain/quote-fields.js'
 import { declaredSignIn, SIGN_IN_WITH_X } from '../../domain/sign-in-with-x.js'
+import { type BalanceTerms, declaredBalance, takesBalance } from '../../domain/window-and-balance-terms.js'
 import {
   BALANCE_ENDPOINT,
   BALANCE_EXTENSION,

@@ -4,7 +4,7 @@
  * only where the balance that it told, less what was signed since, does not suffice. So an account with money costs no more
  * questions. A node that does not answer stops no payment.
  */
-import type { Algod } from '../../adapters/algorand/node-clients.js'
+import type { Algod } from '../../adapters/algorand/algod-and-indexer.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd, usdNumber } from '../../domain/money.js'
 import type { NetworkFacts } from '../../domain/network.js'

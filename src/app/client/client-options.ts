@@ -1,8 +1,8 @@
 /** The client's options, and what they mean: read once, into `Settings`. */
 import { type KeyOptions, keyPairOf, sandboxUrl, warn } from '#platform'
 import { encodeAddress } from '../../adapters/algorand/address.js'
+import { type Algod, algodClient, indexerClient } from '../../adapters/algorand/algod-and-indexer.js'
 import type { ChainOptions } from '../../adapters/algorand/chain-reader.js'
-import { type Algod, algodClient, indexerClient } from '../../adapters/algorand/node-clients.js'
 import { algorandPaymentSigner } from '../../adapters/algorand/sign-payment-group.js'
 import { memorySpendLedger } from '../../adapters/memory/spend-ledger.js'
 import { type Network, type NetworkFacts, type NetworkName, unnamedNetwork } from '../../domain/network.js'

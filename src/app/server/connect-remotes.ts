@@ -1,5 +1,5 @@
 /** Connects a server to its facilitators, its node and its indexer, as the settings say. */
-import { algodClient, indexerClient } from '../../adapters/algorand/node-clients.js'
+import { algodClient, indexerClient } from '../../adapters/algorand/algod-and-indexer.js'
 import type { NodeWatch } from '../../adapters/algorand/watch-node.js'
 import { facilitatorInProcess } from '../../adapters/facilitator/in-process.js'
 import { type X402Facilitator, x402Facilitator } from '../../adapters/facilitator/x402-facilitator.js'

@@ -1,5 +1,5 @@
 /** What the page says of its seller, beside the calls: the balances that are outstanding, and whether the wallet can be paid. */
-import { algodClient } from '../../adapters/algorand/node-clients.js'
+import { algodClient } from '../../adapters/algorand/algod-and-indexer.js'
 import type { Settings } from '../../app/server/options/server-settings.js'
 import type { Clock } from '../../ports/clock.js'
 import { type BalanceAccount, balanceAccounts, sumsOfBalances } from '../reconciliation/balance-accounts.js'

@@ -8,7 +8,7 @@ import {
   textIn,
   uint64In,
   unavailable,
-} from '../../adapters/algorand/node-response-reader.js'
+} from '../../adapters/algorand/ask-node.js'
 import { fromBase64, textOf } from '../../domain/bytes.js'
 import { isRecord } from '../../domain/x402.js'
 

@@ -14,7 +14,7 @@ import {
   type ReconciliationOptions,
   type ReconciliationReport,
   reconcileJournal,
-} from './reconcile-journal.js'
+} from './reconciliation-report.js'
 
 export const OWED_REASONS = {
   told_not_charged: 'the caller was told "not charged", and the payment landed',

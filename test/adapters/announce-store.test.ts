@@ -1,8 +1,8 @@
 /** What the stores in memory hold, as a tool beside the program takes it and gives it to the next: nothing that is owed is missing, nothing that is over is held. */
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, it } from 'vitest'
+import type { MadeStore } from '../../src/adapters/memory/announce-store.js'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
-import type { MadeStore } from '../../src/adapters/memory/memory-handed-over.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 
 const LEASE_MS = 1_000

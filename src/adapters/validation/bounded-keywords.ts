@@ -10,8 +10,8 @@
 import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt, Name, str } from 'ajv'
 import { escapePointer } from '../../domain/json.js'
 import { SlowSchema } from '../../ports/input-validator.js'
-import { identityOf, STEPS_A_CHARACTER, spend } from './count-check-steps.js'
 import { slownessOf } from './linear-pattern.js'
+import { identityOf, STEPS_A_CHARACTER, spend } from './steps-and-identities.js'
 
 /** Up to this number, generated comparisons are faster than a set. */
 const COMPARED_MAX = 16

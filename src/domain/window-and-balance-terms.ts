@@ -1,9 +1,40 @@
-/** A balance: money that is paid at once, from which calls take what they cost. */
-import type { EndpointDef } from './endpoint.js'
+/** What is sold ahead of calls: a window, in which calls are free, and a balance, from which calls take what they cost. */
 import { formatUsd, usdToBaseUnits } from './money.js'
-import { holding, type Option, readOptions, such } from './option-checks.js'
+import { asGiven, between, holding, type Option, optional, readOptions, such } from './option-checks.js'
 import { periodMs } from './period.js'
 import { BALANCE_ENDPOINT, BALANCE_KEY_HEADER } from './x402.js'
+
+/**
+ * A window that one payment buys instead of one call. Calls in the window are free. It ends with its period, or with the
+ * last of its `calls`, whichever is first.
+ */
+export interface Subscription {
+  /** The price of one window in USD, such as `$5`. */
+  readonly price: string
+  /** How long a window stays open: a whole number of `ms`, `s`, `m`, `h`, `d` or `w`, such as `30d`; ten years at most. */
+  readonly period: string
+  /**
+   * How many calls a window has, the call that buys it included: 1 to 1,000,000,000. A call that fails does not count.
+   * Without it, only the period ends a window.
+   */
+  readonly calls?: number
+}
+
+/** A window that lasts ten years and is called three times a second has fewer. */
+export const CALLS_MAX = 1_000_000_000
+
+const WINDOW = {
+  // Read where the endpoint is defined.
+  price: asGiven<string>(),
+  period: periodMs,
+  calls: optional(between(1, CALLS_MAX)),
+} satisfies Record<keyof Subscription, Option<unknown>>
+
+export const soldWindow = holding(WINDOW, (given, name): Subscription | undefined => {
+  if (given === undefined) return undefined
+  readOptions(given as object, WINDOW, name)
+  return Object.freeze({ ...(given as Subscription) })
+})
 
 /**
  * What balances an agent sells. Its key opens every endpoint of the agent that has a price per call.
@@ -60,8 +91,10 @@ export function balanceEndpoint({ amounts, period }: BalanceTerms) {
 }
 
 /** Whether calls of the endpoint may be paid from a balance of its agent. */
-export function takesBalance(agents: BalanceTerms | undefined, def: EndpointDef): boolean {
-  const { balance, sells, subscription } = def
+export function takesBalance(
+  agents: BalanceTerms | undefined,
+  { balance, sells, subscription }: { balance?: boolean; sells?: unknown; subscription?: unknown },
+): boolean {
   return agents !== undefined && sells === undefined && subscription === undefined && balance !== false
 }
 

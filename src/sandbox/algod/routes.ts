@@ -1,12 +1,13 @@
 /** A node's REST interface, with a node's own words. What it does not emulate is answered with 501. */
-import { account, application, asset, holding, noApplication } from './algod/account-routes.js'
-import { block, hash, txids } from './algod/block-routes.js'
-import { unemulated } from './algod/replies.js'
-import { simulate } from './algod/simulate-route.js'
-import { genesis, metrics, params, status, statusAfter, supply, versions } from './algod/status-routes.js'
-import { pending, pool, poolOf, submit } from './algod/transaction-routes.js'
-import type { Ledger } from './ledger.js'
-import { json, type Route } from './serve-http.js'
+
+import type { Ledger } from '../ledger.js'
+import { json, type Route } from '../serve-http.js'
+import { account, application, asset, holding, noApplication } from './account-routes.js'
+import { block, hash, txids } from './block-routes.js'
+import { unemulated } from './replies.js'
+import { simulate } from './simulate-route.js'
+import { genesis, metrics, params, status, statusAfter, supply, versions } from './status-routes.js'
+import { pending, pool, poolOf, submit } from './transaction-routes.js'
 
 /** Paths of a node that the sandbox has no answer for. */
 const UNEMULATED: readonly RegExp[] = [

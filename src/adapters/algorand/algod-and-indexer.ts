@@ -15,7 +15,7 @@ import {
   textIn,
   uint64In,
   unavailable,
-} from './node-response-reader.js'
+} from './ask-node.js'
 
 export interface Algod {
   suggestedParams(): Promise<SuggestedParams>

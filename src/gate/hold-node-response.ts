@@ -156,6 +156,7 @@ export class HeldResponse implements ReplyTarget {
     const bytes = this.#bytesBefore
     if (this.isSent() || (bytes !== undefined && bytes !== this.#bytesWritten)) {
       this.#refuse(new NotHeld(WROTE_PAST))
+      this.#isAnswered = true
       res.destroy()
     } else if (this.#thrown !== undefined && res.statusCode < 400) this.#refuse(this.#thrown)
     else this.#answer({ status: res.statusCode, headers: this.#headers(), body })
@@ -191,11 +192,14 @@ export class HeldResponse implements ReplyTarget {
       if (!held.isStream) held.#refuse(new NotHeld(FLUSHED))
       held.#pieces()
     },
-    // So do Fastify and `pipeline` where the source of an answer fails.
-    destroy(this: Route, cause?: Error) {
+    // So do Fastify and `pipeline` where the source of an answer fails: also while it is paid for, and its caller needs the receipt.
+    destroy(this: Route, cause: Error = new NotHeld(FAILED_LATE)) {
+      const held = this[HELD]
       const { destroyed } = http2StreamOf(this) ?? this.req.socket
-      if (!destroyed) this[HELD].#stream?.destroy(cause ?? new NotHeld(FAILED_LATE))
-      return Object.getPrototypeOf(this).destroy.call(this, cause)
+      if (!destroyed) held.#stream?.destroy(cause)
+      if (!destroyed && !held.#isAnswered) held.#refuse(cause)
+      else Object.getPrototypeOf(this).destroy.call(this, cause)
+      return this
     },
     write(this: Route, ...given: unknown[]) {
       return this[HELD].#pieces().write(...(given as [unknown]))

@@ -46,7 +46,7 @@ export function givenTo(
   route: () => unknown,
   gate: (next: (cause?: Error) => void) => void,
 ): Promise<unknown> {
-  const { send } = reply
+  const { send, hijack } = reply
   let isSent = false
   // An error in place of an answer; or a second answer, which is about an error of the first.
   const heardSend = (payload?: unknown) => {
@@ -54,7 +54,12 @@ export function givenTo(
     isSent = true
     return send.call(reply, payload)
   }
-  reply.send = heardSend
+  // So does the app where it answers an error past its reply, such as one of a hook, or of what cannot be serialized.
+  const heardHijack = () => {
+    if (isSent) HeldResponse.threw(reply.raw, undefined)
+    return hijack.call(reply)
+  }
+  Object.assign(reply, { send: heardSend, hijack: heardHijack })
   const answered = new Promise((resolve, reject) => {
     gate(cause => {
       try {

@@ -1,5 +1,4 @@
 /** The price of an endpoint, and the challenge that states it. That of a fixed price is encoded once for each base URL. */
-
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { usdToBaseUnits } from '../../domain/money.js'
 import { type NetworkFacts, type NetworkIds, networkIdsOf } from '../../domain/network.js'
@@ -73,10 +72,9 @@ export function termsOf(
   const tags = quotedTags(def.tags ?? [])
   const sold = def.sells && { balancePeriod: options.balance!.period }
   const own = { ...options.extra, ...def.extra, ...windowFields(def.subscription), ...sold }
-  const { balance } = options
+  const { balance, publicUrl } = options
   const least = def.only && balance && String(usdToBaseUnits(balance.amounts[0]))
   const networkIds = networkIdsOf(options.network, options.networkIds)
-  const { publicUrl } = options
   const ownPath = pathOfEndpoint(def)
 
   const build = (amount: bigint, supported: Supported | undefined): PaymentRequirements => ({
@@ -125,9 +123,8 @@ export function termsOf(
     requirements(amount, supported) {
       if (amount !== ownAmount) return build(amount, supported)
       // The facilitator returns the same object until its answer changes: identity shows that the cache is valid.
-      if (fixed === undefined || fixed.supported !== supported) {
+      if (fixed === undefined || fixed.supported !== supported)
         fixed = { supported, requirements: build(amount, supported) }
-      }
       return fixed.requirements
     },
     challenge(baseUrl, requirements, error, path = ownPath) {

@@ -40,9 +40,6 @@ const UNREADABLE = 'unreadable:'
 export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: TasksOptions): Tasks {
   const { owner: agentOwner, reader, random, logger, endpoints } = deps
   const { retentionMs } = deps.rules
-  // Callers without an address are one owner. If they had one share, a single one of them could take it from all others.
-  const ownerMaxOf = (clientAddress: string) =>
-    clientAddress === NO_ADDRESS ? terms.max : Math.ceil(terms.max / SHARE_OF_ONE)
   const nameOf = (id: string) => taskName(agentOwner, id)
   const opened = (content: Uint8Array, id: string) =>
     JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as KeptCall
@@ -68,7 +65,8 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       const keptCall: KeptCall = { ...call, clientAddress }
       const content = sealBytes(Buffer.from(JSON.stringify(keptCall), 'utf8'), id, name, random)
       const owner = sha256(callerIpNetwork(clientAddress))
-      const ownerMax = ownerMaxOf(clientAddress)
+      // Callers without an address are one owner. If they had one share, a single one of them could take it from all others.
+      const ownerMax = clientAddress === NO_ADDRESS ? max : Math.ceil(max / SHARE_OF_ONE)
       const kept = await store.put({ name, content, owner, lifeMs: quoteLifeMs, ownerMax, max })
       return kept === 'kept' ? { verdict: 'kept', id } : { verdict: 'full' }
     },

@@ -4,6 +4,7 @@ import { defineEndpoint } from '../../src/index.js'
 import { EVERY_DOOR, type Told } from '../support/doors.js'
 import { keyed, type OwnedSeller, ownershipWorld, randomKey } from '../support/ownership.js'
 import { proving, txIdIn } from '../support/payer-proof.js'
+import { ACTIVATED, begun, send, textOf } from '../support/payment-tasks.js'
 import { signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
@@ -111,6 +112,26 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
     const calls = HELD + MORE + 2
     expect([runs, earned()]).toEqual([calls, 2n * PRICE])
     if (skill === 'counted') expect((await call(randomKey())).remaining).toBe(20 - calls)
+  })
+
+  it('an answer in a task that a window covered is in the budget of its window', async () => {
+    const { seller, earned } = await opened({ stores: stores() })
+    const windowOf = async (payer: Payer) => {
+      const headers = await sign(seller, 'window', payer)
+      return (await http(seller.url, { skill: 'window', input: {}, headers })).subscriptionKey!
+    }
+    const covered = async (key: string) => {
+      const { paid } = await begun(seller, { ...textOf('any'), metadata: { skillId: 'window' } })
+      const ask = () => send(seller.url, paid, { ...ACTIVATED, 'x-svc-subscription': key })
+      expect((await ask()).is).toBe('completed')
+      return ask
+    }
+    const again = await covered(await windowOf(world.payer()))
+    const theirs = await windowOf(world.payer())
+    for (let at = 0; at < HELD + MORE; at++) await covered(theirs)
+    const before = runs
+    expect(await again()).toMatchObject({ is: 'completed', metadata: { 'svc.replayed': true } })
+    expect([runs - before, earned()]).toEqual([0, 2n * PRICE])
   })
 })
 

@@ -111,13 +111,13 @@ function scopeOf(deps: ChargeDeps, call: Call, key: string): Scope | undefined {
   const { request, endpoint, balance } = call
   const { payload, read } = call.payment
   if (balance !== undefined) return { who: ['balance', balance.id], isSecret: true }
-  // Only the task's caller knows its id, and only one payment can have it: a retry may come from another address.
-  if (request.task !== undefined && key === keyOfTask(request.task)) return { who: ['task'], isSecret: true }
   if (payload === undefined) {
     const { subscriptionKey } = request
     if (subscriptionKey === undefined) return undefined
     return { who: ['window', windowId(endpoint.owner, subscriptionKey)], isSecret: true }
   }
+  // Only the task's caller knows its id, and only one payment can have it: a retry may come from another address.
+  if (request.task !== undefined && key === keyOfTask(request.task)) return { who: ['task'], isSecret: true }
   if (read !== undefined && paysUs(deps, read) && read.proven()) return { who: ['payer', read.payer] }
   // Nobody proved to be this payer. A random key names its owner; with a short one, the payment's own bytes do.
   const claimed = read?.payer ?? claimedPayer(payload)

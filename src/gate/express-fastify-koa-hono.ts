@@ -44,7 +44,7 @@ export function gateOver(
     const bodyType =
       terms.bodyType ?? (terms.input === undefined && methods.some(each => each !== 'GET') ? 'bytes' : 'json')
     const { method: _, ...rest } = terms
-    const def = define({ ...rest, name, path, methods, bodyType, stream: true, handler: notHere })
+    const def = define({ ...rest, name, path, methods, bodyType, handler: notHere })
     refuseDuplicates([...endpoints, def])
     endpoints.push(def)
     return parts.sell(def)

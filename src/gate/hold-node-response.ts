@@ -198,7 +198,8 @@ export class HeldResponse implements ReplyTarget {
       const { destroyed } = http2StreamOf(this) ?? this.req.socket
       if (!destroyed) held.#stream?.destroy(cause)
       if (!destroyed && !held.#isAnswered) held.#refuse(cause)
-      else Object.getPrototypeOf(this).destroy.call(this, cause)
+      // Who reads the stream hears of its failure first: over HTTP/2 its caller would seem to have gone.
+      else setImmediate(() => Object.getPrototypeOf(this).destroy.call(this, cause))
       return this
     },
     write(this: Route, ...given: unknown[]) {

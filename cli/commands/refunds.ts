@@ -27,9 +27,10 @@ Examples:
   const report = await (await booksOf(journals, flags)).owed(new Set(flags.sent))
   tell(flags, json(asJson(report), 'indented'), described(report))
   const owed = stillOwed(report)
+  const sum = owed.reduce((before, { amount }) => before + amount, 0n)
   if (owed.length > 0)
     throw new SvcError(
-      `${formatUsd(sumOf(owed))} is owed, for ${owed.length} ${owed.length === 1 ? 'payment' : 'payments'}`,
+      `${formatUsd(sum)} is owed, for ${owed.length} ${owed.length === 1 ? 'payment' : 'payments'}`,
       'refunds_owed',
     )
   if (isIncomplete(report)) throw new SvcError(INCOMPLETE, 'journal_incomplete')
@@ -43,10 +44,6 @@ function isIncomplete({ books: { lost, unreadable, more, missing } }: OwedReport
 
 function stillOwed({ refunds: all }: OwedReport): readonly OwedRefund[] {
   return all.filter(({ sentBackBy }) => sentBackBy === undefined)
-}
-
-function sumOf(owed: readonly OwedRefund[]): bigint {
-  return owed.reduce((sum, { amount }) => sum + amount, 0n)
 }
 
 function described(report: OwedReport): string[] {

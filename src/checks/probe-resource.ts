@@ -18,7 +18,8 @@ type Probed =
 /** The findings, and the extensions that the quote declares; `undefined` where there is no quote. */
 export async function resourceChecks(claimed: Claimed, network: NetworkFacts) {
   const { url, method } = claimed
-  const path = shortened(url.pathname)
+  const { pathname } = url
+  const path = pathname.length > 60 ? `${pathname.slice(0, 60)}…` : pathname
   const got = await probe(claimed, 'GET', path)
   const posted = method === 'GET' ? undefined : await probe(claimed, method, path)
   const own = posted ?? got
@@ -124,10 +125,6 @@ async function preflightProblems(url: URL, method: string): Promise<string[]> {
 
 function listIn(header: string | null): ReadonlySet<string> {
   return new Set((header ?? '').split(',').map(name => name.trim().toLowerCase()))
-}
-
-function shortened(path: string): string {
-  return path.length > 60 ? `${path.slice(0, 60)}…` : path
 }
 
 function differencesFrom({ amount, asset, payTo }: Claimed, { entry }: UsdcTerms): string[] {

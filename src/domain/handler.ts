@@ -117,6 +117,8 @@ export interface AnswerStream {
   readonly chunks: AsyncIterable<Uint8Array>
   /** Aborts where it must end now, also if its reader takes nothing. */
   readonly cut: AbortSignal
+  /** The host could not send it: its caller did not break it. */
+  unsent(cause: unknown): void
 }
 
 /** An opened stream. Whoever has it reads it to its end, or ends it. */

@@ -124,17 +124,14 @@ export async function writeDefinition(out: string, definition: NetworkDefinition
   const text = `${JSON.stringify(definition, undefined, 2)}\n`
   const before = await readFile(path, 'utf8').catch(() => undefined)
   if (before === text) return path
-  if (before !== undefined && !isOurs(before))
+  const known = before === undefined ? undefined : jsonIn(before)
+  const isOurs = isRecord(known) && known.name === 'localnet' && 'genesisHash' in known
+  if (before !== undefined && !isOurs)
     throw new SvcError(`${path} exists, and does not define localnet: name another file`, 'file_exists')
   await writeFile(path, text, { mode: 0o600 })
   // A file that was there keeps its mode.
   await chmod(path, 0o600)
   return path
-}
-
-function isOurs(text: string): boolean {
-  const value = jsonIn(text)
-  return isRecord(value) && value.name === 'localnet' && 'genesisHash' in value
 }
 
 /** Ids of public networks: Algorand's, and those of others that run its software. */

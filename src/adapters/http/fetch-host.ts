@@ -25,6 +25,7 @@ export function fetchHost(table: RouteTable, { clientAddress, logger, clock, tur
       return responseOf(reply, request, clock)
     } catch (cause) {
       request.undelivered()
+      if (isStream(reply.body)) reply.body.unsent?.(cause)
       const refusal = replyToError(cause, logger)
       return responseOf(reply.instead?.() ?? refusal, request, clock)
     }

@@ -87,7 +87,9 @@ export class FetchRequest implements HostRequest {
     if (request.bodyUsed) throw httpErrorOf('body_already_read')
     const announced = this.headers['content-length']
     if (Number(announced) > bytesMax) throw tooLarge(bytesMax)
-    return isSmall(announced)
+    // Not every host has checked that the header is a number.
+    const isNumber = announced !== undefined && /^\d+$/.test(announced)
+    return isNumber && Number(announced) <= SMALL_BYTES_MAX
       ? smallBody(request, Number(announced), bytesMax, share)
       : streamedBody(request.body, bytesMax, share)
   }
@@ -101,11 +103,6 @@ export class FetchRequest implements HostRequest {
 }
 
 const SMALL_BYTES_MAX = 65_536
-
-/** Whether the request says that its body is small. Not every host has checked that the header is a number. */
-function isSmall(announced: string | undefined): boolean {
-  return announced !== undefined && /^\d+$/.test(announced) && Number(announced) <= SMALL_BYTES_MAX
-}
 
 /**
  * Hosts on Node read a body in one piece without making a stream, which costs more than an unpaid call. Such a read cannot be

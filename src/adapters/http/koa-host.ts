@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import App from 'koa'
 import { bufferOf } from '../../domain/bytes.js'
 import type { Logger } from '../../ports/logger.js'
-import { type Koa, KoaRequest, type NodeRequest, reportUndelivered } from './koa-request.js'
+import { type Koa, KoaRequest, type NodeRequest } from './koa-request.js'
 import { isBodiless, isStream, type Reply } from './reply.js'
 import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
@@ -18,6 +18,7 @@ import {
   readableOf,
   sendReply,
   setHeaders,
+  unsent,
   writeAtOnce,
 } from './write-node-response.js'
 
@@ -80,8 +81,9 @@ export function koaHost(table: RouteTable, logger: Logger, turnEnd?: () => Promi
   return { app, answerNode, middleware }
 }
 
-export function handToKoa(ctx: Koa.Context, { status, headers, body, instead }: Reply): void {
-  if (instead) Object.assign(ctx, { [INSTEAD]: instead, onerror: sayInstead })
+export function handToKoa(ctx: Koa.Context, reply: Reply): void {
+  const { status, headers, body } = reply
+  if (reply.instead) Object.assign(ctx, { [REPLY]: reply, onerror: sayInstead })
   ctx.status = status
   setHeaders(ctx.res, headers)
   const isTyped = ctx.res.hasHeader('Content-Type')
@@ -101,22 +103,22 @@ function breakOff(res: ServerResponse): void {
   res.destroy()
 }
 
-const INSTEAD = Symbol('instead')
+const REPLY = Symbol('reply')
 
 /**
  * Middleware around threw after the reply. Koa's own answer has neither the receipt nor the key of a window that was bought, and there is
  * none where Koa cannot write to the error.
  */
 function sayInstead(this: Koa.Context, cause?: Error & { readonly headers?: Record<string, string> }): void {
-  const { res, app, [INSTEAD]: instead } = this as Koa.Context & { readonly [INSTEAD]: () => Reply }
+  const { res, app, [REPLY]: reply } = this as Koa.Context & { readonly [REPLY]: Required<Reply> }
   if (!cause || res.headersSent || !this.writable)
     return void Object.getPrototypeOf(this).onerror.call(this, cause)
   app.emit('error', cause, this)
-  reportUndelivered(res)
+  unsent(res, reply, cause)
   for (const name of res.getHeaderNames()) res.removeHeader(name)
   // As Koa does: the headers of CORS are among them.
   this.set(cause.headers ?? {})
-  const { status, headers, body } = instead()
+  const { status, headers, body } = reply.instead()
   this.status = status
   setHeaders(res, headers)
   res.end(body)

@@ -7,6 +7,7 @@ export interface StreamedBody {
   readonly chunks: AsyncIterable<Uint8Array | string>
   /** Aborts where it must end now, also if its reader takes nothing. */
   readonly cut?: AbortSignal
+  unsent?(cause: unknown): void
 }
 
 /** An HTTP answer: complete before its first byte is sent, unless its body is a stream. */

@@ -20,11 +20,11 @@ export interface ReplyTarget {
 export function sendReply(to: ReplyTarget, reply: Reply, logger: Logger): void {
   const { res } = to
   // Another middleware has answered already, for example one that limits the time of a request.
-  if (to.isSent()) return void reportUndelivered(res)
+  if (to.isSent()) return void unsent(res, reply, new Error('another middleware has answered'))
   try {
     to.send(reply)
   } catch (cause) {
-    reportUndelivered(res)
+    unsent(res, reply, cause)
     const refusal = replyToError(cause, logger)
     try {
       if (to.isSent()) res.destroy()
@@ -35,6 +35,12 @@ export function sendReply(to: ReplyTarget, reply: Reply, logger: Logger): void {
       res.destroy()
     }
   }
+}
+
+/** Another answer leaves in the place of this one, or none. */
+export function unsent(res: ServerResponse, { body }: Reply, cause: unknown): void {
+  reportUndelivered(res)
+  if (isStream(body)) body.unsent?.(cause)
 }
 
 /**

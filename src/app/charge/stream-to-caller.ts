@@ -95,7 +95,8 @@ export function sendStream(deps: ChargeDeps, call: Call, keptMax: number): Promi
       if (!isComplete) end('caller')
     }
   }
-  call.handled.answer = { ...call.handled.answer!, stream: { chunks: chunks(), cut: cutting.signal } }
+  const unsent = (cause: unknown) => end('seller', cause)
+  call.handled.answer = { ...call.handled.answer!, stream: { chunks: chunks(), cut: cutting.signal, unsent } }
   caller.onEnd(arrived => end(arrived ? undefined : 'caller'))
   if (caller.gone()) cut('caller', 'the caller has gone')
   else if (deps.stop.cutting()) cut('seller', 'the server stops')

@@ -96,7 +96,8 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
   for await (const piece of options.journal()) {
     for (const read of piece.headers) {
       header = sameHeader(header, read)
-      openedMs = Math.min(openedMs, wholeSeconds(read.openedMs ?? openedMs))
+      // Blocks have times in whole seconds: otherwise a payment of the first second would have landed too early.
+      openedMs = Math.min(openedMs, Math.floor((read.openedMs ?? openedMs) / 1_000) * 1_000)
       for (const name of read.endpoints ?? []) endpoints.add(name)
     }
     lost += piece.lost
@@ -204,11 +205,6 @@ function streamsOf({ onBroken }: Pick<ReconciliationOptions, 'onBroken'>, nowMs:
         if (run.startedMs + run.ms + STREAM_MAX_MS < nowMs) broken(run, 'seller')
     },
   }
-}
-
-/** Blocks have times in whole seconds: otherwise a payment of the first second would have landed too early. */
-function wholeSeconds(ms: number): number {
-  return Math.floor(ms / 1_000) * 1_000
 }
 
 function sameHeader(known: JournalHeader | undefined, read: JournalHeader): JournalHeader {

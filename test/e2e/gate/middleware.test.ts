@@ -24,12 +24,12 @@ afterAll(() => sandbox.close())
 const TERMS = { price: '$0.01', path: '/x', methods: 'GET' } as const
 let gates = 0
 
-function gateOf() {
+function gateOf(more: object = {}) {
   const { facilitatorUrl, algodUrl, seller } = sandbox
   const about = { name: 'Gated', handle: `around-${gates++}`, description: 'Has routes.' }
   const logger = { debug() {}, info() {}, warn() {}, error() {} }
   const options = { facilitatorUrl, algodUrl, shutdownTimeoutMs: 100, logger }
-  const gate = createGate({ ...about, network: 'testnet', payTo: seller.address }, options)
+  const gate = createGate({ ...about, ...more, network: 'testnet', payTo: seller.address }, options)
   closing({ close: () => gate.shutdown() })
   return gate
 }
@@ -208,3 +208,32 @@ it.each([
     expect(heard).toEqual([thrown])
   },
 )
+
+it('a stream that Koa’s middleware around keeps from leaving takes nothing of a balance', async () => {
+  const gate = gateOf({ balance: { amounts: ['$0.02'], period: '1h' } })
+  const terms = { price: '$0.01', methods: 'GET' } as const
+  const app = new Koa().on('error', () => {})
+  app.use(gate.documents.koa)
+  app.use(async (ctx, next) => {
+    await next()
+    if (ctx.path === '/x' && ctx.status === 200) throw new Error('around')
+  })
+  const gates = [
+    gate.koa({ ...terms, path: '/x', stream: true }),
+    gate.koa({ ...terms, path: '/dear', price: '$1' }),
+  ]
+  app
+    .use((ctx, next) => gates[ctx.path === '/x' ? 0 : 1]!(ctx, next))
+    .use(ctx => {
+      ctx.body = Readable.from(['once'])
+    })
+  const url = await listen(app.callback())
+  const sale = await pay({ sandbox } as never, `${url}/balance`, { body: { amount: '$0.02' } })
+  const call = (path: string, key: string) =>
+    ask(url + path, {
+      method: 'GET',
+      headers: { 'x-svc-balance-key': sale.headers.get('x-svc-balance-key')!, 'idempotency-key': key },
+    })
+  expect((await call('/x', 'a-stream-that-is-kept-here')).status).toBe(500)
+  await expect.poll(async () => (await call('/dear', 'a-look')).headers.get('x-svc-balance')).toBe('20000')
+})

@@ -18,7 +18,7 @@ import { settingsOf } from './app/server/options/server-settings.js'
 import type { BesideTheCore } from './app/server/server-environment.js'
 import { auditOf } from './audit/set-up-observers.js'
 import type { AgentDef, AgentOptions } from './domain/agent.js'
-import { SvcError } from './domain/errors.js'
+import { SvcError, shown } from './domain/errors.js'
 import { gateOver } from './gate/express-fastify-koa-hono.js'
 import type { Gate } from './gate/gate-types.js'
 import { every, systemClock } from './ports/clock.js'
@@ -142,7 +142,11 @@ export function listening(
   })
   server.listen(port, host, () => {
     if (chosen !== port) settings.warn(`Port ${port} is in use: listening on ${chosen}`)
-    onReady({ port: (server.address() as AddressInfo).port, routes, network })
+    const ready = onReady({ port: (server.address() as AddressInfo).port, routes, network })
+    // It may take its time, and its rejection would end the process with the calls at work.
+    Promise.resolve(ready).catch((err: unknown) =>
+      settings.warn(`onReady failed: ${err instanceof Error ? err.message : shown(err)}`, { err }),
+    )
   })
   let report: Promise<ShutdownReport> | undefined
   const shutdown = (reason?: string) => {

@@ -18,8 +18,7 @@ type Probed =
 /** The findings, and the extensions that the quote declares; `undefined` where there is no quote. */
 export async function resourceChecks(claimed: Claimed, network: NetworkFacts) {
   const { url, method } = claimed
-  const { pathname } = url
-  const path = pathname.length > 60 ? `${pathname.slice(0, 60)}…` : pathname
+  const path = url.pathname.length > 60 ? `${url.pathname.slice(0, 60)}…` : url.pathname
   const got = await probe(claimed, 'GET', path)
   const posted = method === 'GET' ? undefined : await probe(claimed, method, path)
   const own = posted ?? got

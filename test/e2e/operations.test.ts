@@ -11,7 +11,7 @@ import { silentLogger } from '../../src/ports/logger.js'
 import { closing } from '../support/closing.js'
 import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
 import { fakeNode } from '../support/fake-node.js'
-import { gated } from '../support/gate.js'
+import { gate, gated } from '../support/gate.js'
 import { parsePrometheus } from '../support/prometheus-text.js'
 import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
@@ -437,4 +437,25 @@ describe('a node of another network', () => {
     expect(await get(`${seller.url}/health`)).toMatchObject({ status: 200, body: { node: 'unanswered' } })
     expect(await get(`${seller.url}/ready`)).toMatchObject({ status: 200, body: { ok: true } })
   })
+})
+
+it('an onReady that rejects is told, and ends neither the process nor the calls at work', async () => {
+  const { endpoint, entered, open: letGo } = gated()
+  const told: string[] = []
+  const door = gate()
+  const seller = await open([endpoint], {
+    logger: {
+      debug() {},
+      info() {},
+      warn: (_: object, message: string) => void told.push(message),
+      error() {},
+    },
+    onReady: () => door.opened.then(() => Promise.reject(new Error('no registry'))) as never,
+  })
+  const paid = pay(seller, `${seller.url}/slow`)
+  await entered()
+  door.open()
+  await expect.poll(() => told).toContain('onReady failed: no registry')
+  letGo()
+  expect((await paid).status).toBe(200)
 })

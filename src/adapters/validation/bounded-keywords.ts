@@ -165,7 +165,7 @@ const UNIQUE_ITEMS: Pick<CodeKeywordDefinition, 'error' | 'code'> = {
 /** The indexes of the first two equal items. */
 function firstEqual(items: readonly unknown[]): readonly [number, number] | undefined {
   if (items.length < 2) return undefined
-  const places = new Map<number, number>()
+  const places = new Map<unknown, number>()
   for (const [at, item] of items.entries()) {
     const identity = identityOf(item)
     const before = places.get(identity)

@@ -45,8 +45,8 @@ export type Take =
       readonly call: QuotedCall
       /** The payment is good, and the work begins: keeps the task for as long as its answer may be asked for. Never rejects. */
       paid(): Promise<void>
-      /** The task was charged, and is over. Not awaited by callers: an answer is never withheld for a store's error. */
-      completed(): Promise<void>
+      /** The task was charged, and is over. Its answer has the key of what was `sold`, and is never withheld for a store's error. */
+      completed(sold: { readonly expiresAtMs: number } | undefined): Promise<void>
       /**
        * Nothing was charged, and the task is over. `false`: another request with the same payment took the task since,
        * and may be charged.

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
+import { memoryTasks } from '../../src/adapters/memory/task-store.js'
 import { defineEndpoint, type Stores } from '../../src/index.js'
 import { EVERY_DOOR } from '../support/doors.js'
 import {
@@ -15,6 +16,7 @@ import {
   randomKey,
 } from '../support/ownership.js'
 import { proving } from '../support/payer-proof.js'
+import { begun, send, textOf } from '../support/payment-tasks.js'
 import { signFor } from '../support/seller.js'
 import { skippableClock } from '../support/skippable-clock.js'
 
@@ -34,10 +36,9 @@ const window = (calls?: number) =>
 
 function timedStores(): { stores: Stores; pass(ms: number): void } {
   const { clock, pass } = skippableClock()
-  return {
-    stores: { charges: memoryChargeStore({ clock }), subscriptions: memorySubscriptions({ clock }) },
-    pass,
-  }
+  const charges = memoryChargeStore({ clock })
+  const subscriptions = memorySubscriptions({ clock })
+  return { stores: { charges, subscriptions, tasks: memoryTasks({ clock }) }, pass }
 }
 
 type Options = NonNullable<Parameters<typeof world.open>[1]>
@@ -85,6 +86,21 @@ describe.each(Object.entries(EVERY_DOOR))('through %s, the key of a window that 
 })
 
 describe('the key of a window that was sold', () => {
+  it('is had by the payment of its task until the window ends', async () => {
+    const { stores, pass } = timedStores()
+    const { seller, charged } = await sale({ stores, sealSecret: SECRET, idempotency: { windowMs: HOUR_MS } })
+    const { paid } = await begun(seller, textOf('mine'), world.payer().label)
+    const { key } = (await send(seller.url, paid)).metadata['svc.subscription'] as { key: string }
+    for (const hours of [2, 10, 11]) {
+      pass(hours * HOUR_MS)
+      const again = await send(seller.url, paid)
+      expect(again).toMatchObject({ is: 'completed', metadata: { 'svc.subscription': { key } } })
+    }
+    pass(2 * HOUR_MS)
+    expect((await send(seller.url, paid)).is).not.toBe('completed')
+    expect(charged()).toEqual([1, PRICE])
+  })
+
   it('is had for minutes where the seller has no secret', async () => {
     const { stores, pass } = timedStores()
     const { ask, proof, charged } = await sale({ stores })

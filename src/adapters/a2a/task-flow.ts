@@ -129,7 +129,7 @@ async function pay(
   const outcome = await flow.call(def, call.input, incoming, paying)
   const asked = flow.asked(def, { contextId: call.contextId, taskId })
   const { kind, charged } = OUTCOMES[outcome.final]
-  if (kind === 'answer' || charged === 'earlier') void taken.completed()
+  if (kind === 'answer' || charged === 'earlier') void taken.completed(outcome.subscription)
   else if (FAILED.has(outcome.final)) {
     if (!(await taken.failed())) return takenAgain(request)
     return written(outcome, () => taskResponse(failedTask(outcome), asked, withoutQuote(outcome)))

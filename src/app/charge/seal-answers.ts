@@ -102,7 +102,7 @@ const IN_DOUBT_KEPT_MS = 120_000
 export function retentionMs(
   { rules, clock }: Pick<ChargeDeps, 'rules' | 'clock'>,
   key: string | undefined,
-  window: ReplayedAnswer['window'],
+  window: { readonly expiresAtMs: number } | undefined,
 ): number {
   const keptMs = key === undefined ? rules.keepAnswersMs || IN_DOUBT_KEPT_MS : rules.retentionMs
   const isSealed = rules.sealSecrets.length > 0 && window !== undefined

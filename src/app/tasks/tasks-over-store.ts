@@ -10,7 +10,7 @@ import type { PaidBy, QuotedCall, TaskStore, Tasks } from '../../ports/tasks.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
 import { countTask, uncountTask } from '../charge/effects/admit.js'
 import { sha256, taskName } from '../charge/names-in-stores.js'
-import { paymentLifeMs, sealBytes, unsealBytes } from '../charge/seal-answers.js'
+import { paymentLifeMs, retentionMs, sealBytes, unsealBytes } from '../charge/seal-answers.js'
 import type { Settings } from '../server/options/server-settings.js'
 
 export interface TasksOptions {
@@ -39,7 +39,6 @@ const UNREADABLE = 'unreadable:'
 
 export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: TasksOptions): Tasks {
   const { owner: agentOwner, reader, random, logger, endpoints } = deps
-  const { retentionMs } = deps.rules
   const nameOf = (id: string) => taskName(agentOwner, id)
   const opened = (content: Uint8Array, id: string) =>
     JSON.parse(unsealBytes(content, id, nameOf(id)).toString('utf8')) as KeptCall
@@ -93,13 +92,13 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
         call,
         async paid() {
           // For as long as its answer may be asked for: an answer that was recorded is kept for this time.
-          const lifeMs = paymentLifeMs(read) + retentionMs
+          const lifeMs = paymentLifeMs(read) + retentionMs(deps, id, undefined)
           const what = 'a paid task may end before its answer is asked for again'
           await orWarn(what, () => store.take({ ...by, lifeMs }))
         },
-        async completed() {
+        async completed(sold) {
           // Otherwise the task counts until its time is over. Its payment can ask for the answer all the same.
-          const move = { ...by, how: 'completed', lifeMs: retentionMs } as const
+          const move = { ...by, how: 'completed', lifeMs: retentionMs(deps, id, sold) } as const
           await orWarn('a completed task could not be marked', () => store.end(move))
         },
         async failed() {

@@ -19,3 +19,15 @@ export function loadOnce<T>(load: () => Promise<T>): LoadedOnce<T> {
   }
   return Object.defineProperty(use, 'used', { get: () => loading }) as LoadedOnce<T>
 }
+
+/** Of those who ask the same at one time, one asks. `name` tells questions apart. */
+export function sharedQuestions<T>() {
+  const asked = new Map<string, Promise<T>>()
+  return (ask: () => Promise<T>, name = ''): Promise<T> => {
+    const known = asked.get(name)
+    if (known) return known
+    const answer = ask().finally(() => asked.delete(name))
+    asked.set(name, answer)
+    return answer
+  }
+}

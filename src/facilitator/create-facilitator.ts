@@ -5,6 +5,7 @@ import { nodeClient, unavailable } from '../adapters/algorand/ask-node.js'
 import { encodedMember } from '../adapters/algorand/decode-by-algosdk.js'
 import { memoryCounters } from '../adapters/memory/counters.js'
 import { SdkError, SvcError } from '../domain/errors.js'
+import { sharedQuestions } from '../domain/load-once.js'
 import { networkIdsOf, otherThan } from '../domain/network.js'
 import { memberAt } from '../domain/x402.js'
 import { systemClock } from '../ports/clock.js'
@@ -22,7 +23,7 @@ import { facilitatorNode } from './facilitator-node.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
 import { type Refused, sponsoredGroup } from './official-group-checks.js'
-import { begun, paymentSettler, type Settlement, sharedQuestions, simulated } from './settle-payment.js'
+import { begun, paymentSettler, type Settlement, simulated } from './settle-payment.js'
 import {
   BUDGET_EXHAUSTED,
   codeOf,
@@ -104,7 +105,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   function simulationOf(checked: Extract<Checked, { ok: true }>): Promise<string | undefined> {
     if (checked.dead !== undefined) return Promise.resolve(checked.dead)
     const name = hash('sha256', Buffer.concat(checked.group.map(encodedMember)), 'base64url')
-    return askedSimulation(name, () => simulated(node, settlementOf(checked)))
+    return askedSimulation(() => simulated(node, settlementOf(checked)), name)
   }
 
   /** A payment counts once against who signed it, and then by itself: whoever else has it can present it, too. */
@@ -165,7 +166,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     settle: (payload, requirements, asker) => tracked(() => settle(payload, requirements, asker)),
     pays: receiver => payTo === 'anyone' || payTo.has(receiver),
     condition,
-    check: () => askedCondition('', checkNow),
+    check: () => askedCondition(checkNow),
     close() {
       closing ??= Promise.allSettled(running).then(() => node.close())
       return closing

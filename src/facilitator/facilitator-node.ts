@@ -4,6 +4,7 @@ import { algodOver } from '../adapters/algorand/algod-and-indexer.js'
 import { bigintIn, type PostingNodeClient, unavailable } from '../adapters/algorand/ask-node.js'
 import { encodedMember } from '../adapters/algorand/decode-by-algosdk.js'
 import { encoded } from '../adapters/algorand/transaction-hashes.js'
+import { sharedQuestions } from '../domain/load-once.js'
 import { isRecord } from '../domain/x402.js'
 import { type Clock, sleep, withTimeout } from '../ports/clock.js'
 
@@ -32,7 +33,7 @@ const ROUND_TIMEOUT_MS = 5_000
 
 export function facilitatorNode(client: PostingNodeClient) {
   const algod = algodOver(client)
-  let waiting: Promise<void> | undefined
+  const askedRound = sharedQuestions<void>()
 
   async function untilNextRound(): Promise<void> {
     const last = await algod.lastRound()
@@ -81,12 +82,7 @@ export function facilitatorNode(client: PostingNodeClient) {
         throw unavailable('no pending transaction')
       return poolError === '' ? { is: 'pooled' } : { is: 'dropped', words: poolError }
     },
-    nextRound() {
-      waiting ??= untilNextRound().finally(() => {
-        waiting = undefined
-      })
-      return waiting
-    },
+    nextRound: () => askedRound(untilNextRound),
     close: () => client.close(),
   }
 }

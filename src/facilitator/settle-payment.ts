@@ -4,6 +4,7 @@
  */
 import type { SignedTransaction } from 'algosdk'
 import { LRUCache } from 'lru-cache'
+import { sharedQuestions } from '../domain/load-once.js'
 import type { Clock } from '../ports/clock.js'
 import type { Asker } from '../ports/facilitator.js'
 import type { Logger } from '../ports/logger.js'
@@ -130,7 +131,7 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
     async isSubmitted(txId: string, isDead: boolean): Promise<boolean> {
       if (underWay.has(txId)) return true
       if (isDead && gone.has(txId)) return false
-      const fate = await askedFate(txId, () => fateOf(txId))
+      const fate = await askedFate(() => fateOf(txId), txId)
       const isSubmitted = submitted(fate) !== undefined
       if (isDead && !isSubmitted) gone.set(txId, true)
       return isSubmitted
@@ -181,16 +182,4 @@ function submitted({ is }: Fate): Submitted | undefined {
 
 function pending(words: string, elsewhere = false): Settled {
   return { outcome: 'pending', words, elsewhere }
-}
-
-/** Of those who ask the same at one time, one asks. */
-export function sharedQuestions<T>() {
-  const asked = new Map<string, Promise<T>>()
-  return (name: string, ask: () => Promise<T>): Promise<T> => {
-    const known = asked.get(name)
-    if (known) return known
-    const answer = ask().finally(() => asked.delete(name))
-    asked.set(name, answer)
-    return answer
-  }
 }

@@ -1,3 +1,4 @@
+import { sharedQuestions } from '../../domain/load-once.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { type Chain, INDEXER_AHEAD_MAX, type Landing, type Validity } from '../../ports/chain.js'
 import { type Clock, systemClock } from '../../ports/clock.js'
@@ -75,7 +76,7 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
     return node.status === 'wrongNetwork' ? undefined : known
   }
 
-  const askedNow = new Map<string, Promise<boolean | undefined>>()
+  const asked = sharedQuestions<boolean | undefined>()
 
   return {
     round,
@@ -91,9 +92,7 @@ export function algorandChain(options: ChainOptions): Chain & { close(): void } 
     async hasLanded(txId) {
       // Strangers ask this: the reading of the round has checked the node's network, and all who ask now share one question.
       if ((await round()) === undefined) return undefined
-      const asking = askedNow.get(txId) ?? landedRecently(txId).finally(() => askedNow.delete(txId))
-      askedNow.set(txId, asking)
-      return asking
+      return asked(() => landedRecently(txId), txId)
     },
   }
 }

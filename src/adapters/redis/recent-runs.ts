@@ -1,4 +1,5 @@
 /** No call waits for a write, and a lost write is not repeated. A read returns what is known here, and asks for the next. */
+import { sharedQuestions } from '../../domain/load-once.js'
 import type { EndedCall, Runs } from '../../ports/call-observer.js'
 import { type Cancel, systemClock } from '../../ports/clock.js'
 import type { Connection } from './connection.js'
@@ -23,7 +24,7 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
   let own: EndedCall[] = []
   let untold: EndedCall[] = []
   let telling: Cancel | undefined
-  let reading = false
+  const reading = sharedQuestions<void>()
 
   async function read(): Promise<void> {
     const waiting = new Set(untold)
@@ -34,13 +35,7 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
   }
 
   function refresh(): void {
-    if (reading) return
-    reading = true
-    read()
-      .catch(() => {})
-      .finally(() => {
-        reading = false
-      })
+    reading(read).catch(() => {})
   }
 
   function tell(): void {

@@ -6,6 +6,7 @@
  */
 import type { Algod } from '../../adapters/algorand/algod-and-indexer.js'
 import { SdkError, type SvcError } from '../../domain/errors.js'
+import { sharedQuestions } from '../../domain/load-once.js'
 import { formatUsd, usdNumber } from '../../domain/money.js'
 import type { NetworkFacts } from '../../domain/network.js'
 
@@ -53,7 +54,7 @@ export function fundsCheck(
 ): (amount: bigint) => Promise<SvcError | undefined> {
   /** `undefined`: not opted in. */
   let left: bigint | undefined
-  let reading: Promise<void> | undefined
+  const reading = sharedQuestions<void>()
 
   async function read(): Promise<void> {
     try {
@@ -67,12 +68,7 @@ export function fundsCheck(
   }
 
   return async amount => {
-    if (left === undefined || left < amount) {
-      reading ??= read().finally(() => {
-        reading = undefined
-      })
-      await reading
-    }
+    if (left === undefined || left < amount) await reading(read)
     if (left === undefined) {
       const message = `This wallet is not opted in to USDC on ${network.name}: svc wallet optin; nothing was paid (${address})`
       return new SdkError(message, 'no_opt_in', 402, { address, amount: amount.toString() })

@@ -3,6 +3,7 @@
 import type { Algod } from '../../adapters/algorand/algod-and-indexer.js'
 import { algorandChain, type ChainOptions } from '../../adapters/algorand/chain-reader.js'
 import { checkedNode } from '../../adapters/algorand/watch-node.js'
+import { sharedQuestions } from '../../domain/load-once.js'
 import type { Chain } from '../../ports/chain.js'
 import { type Clock, withTimeout } from '../../ports/clock.js'
 import type { OpenSpend, SpendEnd, SpendLedger } from '../../ports/spend-ledger.js'
@@ -25,17 +26,13 @@ const POSTPONED_ROUNDS = 10n
 
 export function lateSettlements(options: LateSettlementsOptions) {
   const { settlingMaxMs = SETTLING_MAX_MS, clock } = options
-  let settling: Promise<void> | undefined
+  const settling = sharedQuestions<void>()
+  // A node or a ledger that is down proves nothing.
+  const settleAll = () => settleDue(options, clock.monotonic() + settlingMaxMs).catch(() => {})
   return {
     /** Settles payments that landed or can no longer land, in bounded time. Never rejects: a payment without proof stays counted. */
     settle(): Promise<void> {
-      settling ??= settleDue(options, clock.monotonic() + settlingMaxMs)
-        // A node or a ledger that is down proves nothing.
-        .catch(() => {})
-        .finally(() => {
-          settling = undefined
-        })
-      return withTimeout(clock, settlingMaxMs, settling).catch(() => {})
+      return withTimeout(clock, settlingMaxMs, settling(settleAll)).catch(() => {})
     },
   }
 }

@@ -1,5 +1,6 @@
 /** The limits on spending: a price per call, an amount per 24 hours. Money is reserved before anything is signed. */
 import { SdkError, type SvcError } from '../../domain/errors.js'
+import { sharedQuestions } from '../../domain/load-once.js'
 import { formatUsd } from '../../domain/money.js'
 import type { NetworkKey } from '../../domain/network.js'
 import { invalid, type Option } from '../../domain/option-checks.js'
@@ -115,7 +116,7 @@ export function spendingLimits(options: SpendingLimitsOptions) {
 /** Asks a shared ledger for its sum until it has answered once. Whether it has. */
 function sumReader(ledger: SpendLedger, network: NetworkKey): () => boolean {
   let isKnown = false
-  let isAsking = false
+  const asking = sharedQuestions<void>()
   const ask = async () => {
     // Every move of a ledger learns the sum. This one lists nothing, and changes nothing.
     const answer = ledger.due(network, 0n, 0)
@@ -125,13 +126,7 @@ function sumReader(ledger: SpendLedger, network: NetworkKey): () => boolean {
   }
   return () => {
     // A ledger that is down is asked again.
-    if (isKnown || isAsking) return isKnown
-    isAsking = true
-    ask()
-      .catch(() => {})
-      .finally(() => {
-        isAsking = false
-      })
+    if (!isKnown) asking(ask).catch(() => {})
     return isKnown
   }
 }

@@ -3,6 +3,7 @@ import type { X402Facilitator } from '../../adapters/facilitator/x402-facilitato
 import type { Condition } from '../../adapters/http/free-routes.js'
 import { listensAt } from '../../adapters/outbound/upstream-exchange.js'
 import type { AgentDef } from '../../domain/agent.js'
+import { sharedQuestions } from '../../domain/load-once.js'
 import type { Hold } from '../../ports/charge-store.js'
 import { type Clock, withTimeout } from '../../ports/clock.js'
 import type { Logger } from '../../ports/logger.js'
@@ -146,7 +147,7 @@ export function namedChecks(
 
 /** Concurrent callers share one running check: many health requests, or a check that hangs, cause one check. */
 function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger, clock }: ChecksOptions) {
-  let running: Promise<CheckResult> | undefined
+  const running = sharedQuestions<CheckResult>()
   const run = async (): Promise<CheckResult> => {
     try {
       return (await check()) === false ? 'failed' : 'ok'
@@ -155,10 +156,6 @@ function oneAtATime(name: string, check: HealthCheck, { timeoutMs, logger, clock
       return 'failed'
     }
   }
-  return (): Promise<CheckResult> => {
-    running ??= run().finally(() => {
-      running = undefined
-    })
-    return withTimeout(clock, timeoutMs, running).catch(() => 'timed_out' as const)
-  }
+  return (): Promise<CheckResult> =>
+    withTimeout(clock, timeoutMs, running(run)).catch(() => 'timed_out' as const)
 }

@@ -1,7 +1,7 @@
 /** Watches that a node is of our network: each reading of its last round checks it, and so does each interval. */
 import type { NetworkFacts } from '../../domain/network.js'
 import type { ChainStatus } from '../../ports/chain.js'
-import type { Cancel, Clock } from '../../ports/clock.js'
+import { type Clock, every } from '../../ports/clock.js'
 import type { Algod } from './algod-and-indexer.js'
 import { unavailable } from './ask-node.js'
 
@@ -23,7 +23,6 @@ export interface NodeWatch {
 export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions) {
   let status: ChainStatus = 'unasked'
   let genesisHash: string | undefined
-  let cancel: Cancel | undefined
   let closed = false
 
   function note(found: ChainStatus, hash?: string): void {
@@ -48,12 +47,9 @@ export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions
     throw unavailable('it is of another network')
   }
 
-  async function check(everyMs: number): Promise<void> {
-    await lastRound().catch(() => {})
-    if (!closed) cancel = clock.after(everyMs, () => void check(everyMs))
-  }
-
-  if (watch) void check(watch.everyMs)
+  const check = () => void lastRound().catch(() => {})
+  if (watch) check()
+  const stop = watch && every(clock, watch.everyMs, check)
   return {
     get status(): ChainStatus {
       return status
@@ -61,7 +57,7 @@ export function checkedNode({ network, algod, watch, clock }: CheckedNodeOptions
     lastRound,
     close() {
       closed = true
-      cancel?.()
+      stop?.()
     },
   }
 }

@@ -5,6 +5,7 @@
  * Only the chain's proof ends such a record. No time does, no node that lags, and no facilitator. The payments are known to this
  * process alone: if it ends first, their records wait for a retry, or for their own end.
  */
+import { sharedQuestions } from '../../domain/load-once.js'
 import type { Chain } from '../../ports/chain.js'
 import type { ChargeStore, Hold, RecordedPayment } from '../../ports/charge-store.js'
 import { type Cancel, type Clock, every } from '../../ports/clock.js'
@@ -40,29 +41,23 @@ const LEASE_MS = 1
 export function paymentsInDoubt({ chain, store, logger, clock, onDecided }: PaymentsInDoubtDeps) {
   const inDoubt = new Map<string, InDoubt>()
   let stopSweeping: Cancel | undefined
-  let isSweeping = false
+  const sweeping = sharedQuestions<void>()
   let isClosed = false
   const whenDecided: (() => void)[] = []
 
   async function sweep(): Promise<void> {
-    if (isSweeping) return
-    isSweeping = true
-    try {
-      // Where no node answers, no round is known to have passed.
-      const round = (await chain.round()) ?? 0n
-      const due = [...inDoubt].filter(([, { askAfter }]) => askAfter < round)
-      for (const [txId, one] of due.slice(0, LOOKUPS_A_SWEEP)) {
-        if (isClosed) return
-        const isOver = await isDecided(one, round)
-        if (inDoubt.get(txId) !== one) continue
-        inDoubt.delete(txId)
-        // Behind the others: twenty that nobody can decide must not take every place.
-        if (!isOver) inDoubt.set(txId, one)
-      }
-      if (inDoubt.size === 0) stop()
-    } finally {
-      isSweeping = false
+    // Where no node answers, no round is known to have passed.
+    const round = (await chain.round()) ?? 0n
+    const due = [...inDoubt].filter(([, { askAfter }]) => askAfter < round)
+    for (const [txId, one] of due.slice(0, LOOKUPS_A_SWEEP)) {
+      if (isClosed) return
+      const isOver = await isDecided(one, round)
+      if (inDoubt.get(txId) !== one) continue
+      inDoubt.delete(txId)
+      // Behind the others: twenty that nobody can decide must not take every place.
+      if (!isOver) inDoubt.set(txId, one)
     }
+    if (inDoubt.size === 0) stop()
   }
 
   async function isDecided(one: InDoubt, round: bigint): Promise<boolean> {
@@ -104,7 +99,7 @@ export function paymentsInDoubt({ chain, store, logger, clock, onDecided }: Paym
       // A caller that asks again must not have the chain asked sooner.
       const askAfter = known?.askAfter ?? lastValid
       inDoubt.set(txId, { hold: { slot, token, claim }, payment: { txId, firstValid, lastValid }, askAfter })
-      stopSweeping ??= every(clock, SWEEP_EVERY_MS, () => void sweep())
+      stopSweeping ??= every(clock, SWEEP_EVERY_MS, () => void sweeping(sweep))
     },
     /** Resolves when none is left. */
     decided: () => new Promise<void>(resolve => (inDoubt.size > 0 ? whenDecided.push(resolve) : resolve())),

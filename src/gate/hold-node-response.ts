@@ -156,8 +156,8 @@ export class HeldResponse implements ReplyTarget {
     const bytes = this.#bytesBefore
     if (this.isSent() || (bytes !== undefined && bytes !== this.#bytesWritten)) {
       this.#refuse(new NotHeld(WROTE_PAST))
-      this.#isAnswered = true
-      res.destroy()
+      // Now: what the gate answers would be taken for the answer to another request.
+      Object.getPrototypeOf(res).destroy.call(res)
     } else if (this.#thrown !== undefined && res.statusCode < 400) this.#refuse(this.#thrown)
     else this.#answer({ status: res.statusCode, headers: this.#headers(), body })
   }

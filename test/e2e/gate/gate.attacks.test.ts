@@ -79,6 +79,15 @@ describe('a route of Express', () => {
     expect(earned() - before).toBe(0n)
   })
 
+  it('that writes past its gate is the last that its connection says', async () => {
+    const app = express().get('/x', gateOf().express(TERMS), PAST['to the socket']!)
+    const url = `${await listen(app)}/x`
+    const { 'payment-signature': payment } = await signFor(seller, url, { method: 'GET' })
+    const kept = [`PAYMENT-SIGNATURE: ${payment}`, 'Connection: keep-alive']
+    const request = rawRequest('GET', '/x', kept).replace('Connection: close\r\n', '')
+    expect((await sendRaw(url, request)).body).toBe('free')
+  })
+
   it('that flushes is not charged, and its seller reads why', async () => {
     const app = express().get('/x', gateOf().express(TERMS), (_, res) => {
       res.flushHeaders()

@@ -2,6 +2,7 @@
  * Keeps the last good answer of `/supported`. It is read at once and refreshed in the background; a later failure does not
  * discard it. Callers wait only for the first read, and only for a short time.
  */
+import { sharedQuestions } from '../../domain/load-once.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import { isAddress } from '../../domain/untrusted-text.js'
 import { isRecord, memberAt, X402_VERSION } from '../../domain/x402.js'
@@ -27,7 +28,7 @@ export function watchSupported(options: WatchOptions) {
   let known: Supported | undefined
   let lastError: string | undefined
   let failures = 0
-  let reading: Promise<void> | undefined
+  const reading = sharedQuestions<void>()
   let firstWait: Promise<void> | undefined
   let cancel: Cancel | undefined
   let closed = false
@@ -35,7 +36,6 @@ export function watchSupported(options: WatchOptions) {
   async function read(): Promise<void> {
     const answer = await options.read()
     const found = supportedIn(answer, options.network)
-    reading = undefined
     if (closed) return
     if (typeof found === 'string') failed(found)
     else succeeded(found)
@@ -59,11 +59,7 @@ export function watchSupported(options: WatchOptions) {
     known = found
   }
 
-  function refresh(): Promise<void> {
-    reading ??= read()
-    return reading
-  }
-
+  const refresh = () => reading(read)
   const firstRead = refresh()
 
   async function firstAnswer(): Promise<void> {

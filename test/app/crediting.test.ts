@@ -115,7 +115,7 @@ describe('the end of a call', () => {
     ['settled', [2]],
     ['failed', [1]],
     ['unsettled', []],
-    ['served', []],
+    ['served', [2]],
   ])('gives back what its run has earned: %s', (final, runs) => {
     const given: unknown[][] = []
     const give = (...gift: unknown[]) => void given.push(gift)

@@ -101,6 +101,28 @@ describe('a window with a count of calls', () => {
     expect(received(seller)).toBe(2n * PRICE)
   })
 
+  it('runs on credit: a buyer that hangs up for ever is stopped, and one that takes its answers is not', async () => {
+    const { endpoint, runs } = counted(20)
+    const timeouts = { leaseMs: LEASE_MS, creditMs: 1 }
+    const seller = await open([endpoint], { advanced: { credit: { start: 3, max: 4 }, timeouts } })
+    const { call } = await bought(seller)
+    for (let at = 0; at < 5; at++) expect((await call()).status).toBe(200)
+    for (let left = 4; left > 0; left--) {
+      const hangUp = new AbortController()
+      const before = runs()
+      const gone = seller.nextEnded()
+      const asked = call({ body: { does: 'hang' }, signal: hangUp.signal })
+      await expect.poll(runs).toBe(before + 1)
+      hangUp.abort()
+      await expect(asked).rejects.toThrow()
+      expect((await gone).final).toBe('abandoned')
+    }
+    const refused = await call({ body: { does: 'hang' } })
+    const told = await refused.json()
+    expect([refused.status, told]).toMatchObject([429, { error: { code: 'too_many_unpaid_calls' } }])
+    expect([runs(), remainingOf(refused)]).toEqual([10, '14'])
+  })
+
   it('of one call sells that call', async () => {
     const seller = await open([counted(1).endpoint])
     const { sale, call } = await bought(seller)

@@ -18,7 +18,9 @@ export function outcomeOf(
 ): ChargeOutcome {
   const { traceId } = call
   const { replayed } = call.earlier
-  const { kind, charged } = OUTCOMES[final]
+  const { kind, charged, status } = OUTCOMES[final]
+  const { retryAfterMs } = call.end
+  const usualMs = status === 503 ? UNAVAILABLE_RETRY_MS : undefined
   const answer = final === 'replayed' ? replayed!.answer : call.handled.answer
   return {
     final,
@@ -35,7 +37,8 @@ export function outcomeOf(
       final === 'settled' ? call.window.sold : charged === 'earlier' ? replayed!.window : undefined,
     callsLeft: callsLeftOf(call, final),
     balance: balanceOf(call, final),
-    retryAfterMs: retryAfterOf(call, final),
+    // Every 503 says when to retry, whichever event led to it.
+    retryAfterMs: retryAfterMs === undefined ? usualMs : Math.max(0, retryAfterMs),
   }
 }
 
@@ -62,9 +65,7 @@ function balanceOf({ balance, earlier, handled }: Call, final: ChargeFinal): Bal
  * about a charge and quotes no price.
  */
 export function takenOver(deps: ChargeDeps, call: Call, walked: Walked<ChargeDrawing>): ChargeOutcome {
-  call.end.problem = undefined
-  call.end.refusal = undefined
-  call.end.retryAfterMs = TAKEN_OVER_RETRY_MS
+  Object.assign(call.end, { problem: undefined, refusal: undefined, retryAfterMs: TAKEN_OVER_RETRY_MS })
   return outcomeOf(deps, call, { ...walked, final: 'superseded' })
 }
 
@@ -147,12 +148,6 @@ const NAMES_TX: ReadonlySet<ChargeFinal> = new Set([
 ])
 
 const UNAVAILABLE_RETRY_MS = 5_000
-
-/** Every 503 says when to retry, whichever event led to it. */
-function retryAfterOf({ end: { retryAfterMs } }: Call, final: ChargeFinal): number | undefined {
-  const usual = OUTCOMES[final].status === 503 ? UNAVAILABLE_RETRY_MS : undefined
-  return retryAfterMs === undefined ? usual : Math.max(0, retryAfterMs)
-}
 
 function problemOf(call: Call, final: ChargeFinal): Problem {
   const { problem } = call.end

@@ -5,6 +5,7 @@
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Call, SoldWindow } from './call-at-work.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
+import { coveredOnCredit } from './effects/credit.js'
 import { balanceId, balanceSlot, windowId } from './names-in-stores.js'
 import { landsWithinMs } from './seal-answers.js'
 import { streamMsOf } from './stream-to-caller.js'
@@ -85,7 +86,8 @@ export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
   if (taken.verdict !== 'taken') return 'uncovered'
   call.window.used = { id, isCounted: taken.callsLeft !== undefined }
   call.window.callsLeft = taken.callsLeft
-  return 'covered'
+  // Who hangs up gets its call back: without credit a window of three calls ran its handler as often as its buyer liked.
+  return taken.callsLeft === undefined ? 'covered' : coveredOnCredit(deps, call, `window ${id}`)
 }
 
 /** Sends without waiting, as a completion: after the work is done, a store's error never withholds the answer. */

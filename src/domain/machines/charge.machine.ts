@@ -199,7 +199,7 @@ const drawing = {
     },
 
     settled: { type: 'final', meta: answer('settled', 'yes', 'complete', 'earned') },
-    served: { type: 'final', meta: answer('served', 'no', 'complete', 'none') },
+    served: { type: 'final', meta: answer('served', 'no', 'complete', 'earned') },
     counted: { type: 'final', meta: answer('counted', 'balance', 'complete', 'earned') },
     replayed: { type: 'final', meta: answer('replayed', 'earlier', 'release', 'none') },
     answerNotKept: { type: 'final', meta: { ...problem(409, 'answer_not_kept'), charged: 'earlier' } },

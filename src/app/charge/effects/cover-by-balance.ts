@@ -1,9 +1,8 @@
 import { formatUsd } from '../../../domain/money.js'
-import { mapSyncOrAsync } from '../../../domain/state-machine/run-machine.js'
 import { isAgreed } from '../balances.js'
 import { type Call, storeDown } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
-import { credit } from './credit.js'
+import { coveredOnCredit } from './credit.js'
 import { reserve } from './open.js'
 import { priceNow } from './price.js'
 
@@ -25,10 +24,7 @@ async function priced(deps: ChargeDeps, call: Call) {
 
 function covered(deps: ChargeDeps, call: Call, amount: bigint) {
   const { id, reserved, left } = call.balance!
-  if (reserved !== undefined)
-    return mapSyncOrAsync(credit(deps, call, `balance ${id}`), taken =>
-      taken === 'credited' ? 'covered' : taken === 'storeDown' ? taken : 'exhausted',
-    )
+  if (reserved !== undefined) return coveredOnCredit(deps, call, `balance ${id}`)
   call.end.refusal = `${whyNot(call, amount, left)}; nothing was taken`
   return 'uncovered' as const
 }

@@ -22,6 +22,13 @@ export function credit(deps: ChargeDeps, call: Call, payer = call.payment.payer)
   return mapSyncOrAsync(take(deps, call, payer), taken => taken ?? wait(deps, call, payer))
 }
 
+/** For a call that a balance or a window pays: the runs on its credit are counted together. */
+export function coveredOnCredit(deps: ChargeDeps, call: Call, creditor: string) {
+  return mapSyncOrAsync(credit(deps, call, creditor), taken =>
+    taken === 'credited' ? 'covered' : taken === 'storeDown' ? taken : 'exhausted',
+  )
+}
+
 type Taken = 'credited' | 'storeDown' | undefined
 
 function take(deps: ChargeDeps, call: Call, payer: string | undefined): Taken | Promise<Taken> {

@@ -5,6 +5,7 @@ import { decodeMember } from '../../src/adapters/algorand/decode-by-algosdk.js'
 import { endOfValue } from '../../src/adapters/algorand/msgpack.js'
 import { algorandPaymentReader } from '../../src/adapters/algorand/read-payment.js'
 import { signedBytes } from '../../src/adapters/algorand/transaction-hashes.js'
+import { toBase64 } from '../../src/domain/bytes.js'
 import { PUBLIC_NETWORKS, type PublicNetwork } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
 import payments from '../vectors/payments.json' with { type: 'json' }
@@ -119,7 +120,7 @@ describe('one payment in another dress has the same id', () => {
   })
 
   it('a signature by someone else is read, and not proven', () => {
-    const forged = signedBytes(txn.subarray(4), Buffer.alloc(64, 1)).toString('base64')
+    const forged = toBase64(signedBytes(txn.subarray(4), Buffer.alloc(64, 1)))
     const read = reader.read({ payload: { paymentGroup: [forged], paymentIndex: 0 } })
     expect(read?.txId).toBe(unsponsored.paymentTxId)
     expect(read?.proven()).toBe(false)
@@ -262,7 +263,7 @@ describe('never throws', () => {
       },
       assetTransferParams: { assetIndex: 1, amount: 1, receiver: new Address(Buffer.alloc(32, 3)) },
     })
-    const paymentGroup = [signedBytes(txn.toByte(), Buffer.alloc(64, 1)).toString('base64')]
+    const paymentGroup = [toBase64(signedBytes(txn.toByte(), Buffer.alloc(64, 1)))]
     expect(reader.read({ payload: { paymentGroup, paymentIndex: 0 } })).toMatchObject({
       genesisHash: Buffer.alloc(32, 9).toString('base64'),
       amount: 1n,

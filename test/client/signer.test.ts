@@ -2,13 +2,9 @@
 import { decodeUnsignedTransaction } from 'algosdk'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  encodeAssetPayment,
-  encodeSponsorship,
-  signedText,
-  withSignature,
-} from '../../src/adapters/algorand/build-payment-group.js'
+import { encodeAssetPayment, encodeSponsorship } from '../../src/adapters/algorand/build-payment-group.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
+import { signedBytes, textToSign } from '../../src/adapters/algorand/transaction-hashes.js'
 import * as browser from '../../src/adapters/platform/browser.js'
 import { sha512_256, verifySignature } from '../../src/adapters/platform/node.js'
 import { type GroupSigner, type Signer, SvcClient } from '../../src/client.js'
@@ -39,7 +35,7 @@ function wallet(
     address,
     async signTransactions(transactions, [at]) {
       const payment = transactions[at!]!
-      return answer(withSignature(payment, sign(signedText(payment))), at!)
+      return answer(signedBytes(payment, sign(textToSign(payment))), at!)
     },
   }
 }
@@ -153,7 +149,7 @@ describe('a signer that is no friend', () => {
         const amount = Buffer.from(payment).indexOf(Buffer.from('a461616d74cd2710', 'hex'))
         payment.set([0xff, 0xff], amount + 6)
         return transactions.map((each, index) =>
-          index === at ? withSignature(each, sign(signedText(each))) : null,
+          index === at ? signedBytes(each, sign(textToSign(each))) : null,
         )
       },
     }))

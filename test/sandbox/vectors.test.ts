@@ -74,7 +74,7 @@ describe('stricter than the official facilitator', () => {
   }
   const changed = (changes: Partial<Transaction>) => {
     const txn = Object.assign(decodeSignedTransaction(bytes).txn, changes)
-    return signedBytes(txn.toByte(), vectorKey('payer').sign(bytesToSign(txn)))
+    return Buffer.from(signedBytes(txn.toByte(), vectorKey('payer').sign(bytesToSign(txn))))
   }
 
   it.each<[keyof typeof DIFFERENCES, Buffer]>([

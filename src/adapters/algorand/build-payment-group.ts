@@ -1,12 +1,12 @@
 /** A payment and its sponsor's transaction in the ledger's encoding, ready to sign: a library for it weighs 230 kB in a browser. */
-import { sha512_256 } from '#platform'
-import { concatBytes } from '../../domain/bytes.js'
+import { equalBytes } from '../../domain/bytes.js'
 import type { RecordedPayment } from '../../domain/charge-store/moves.js'
 import { SdkError } from '../../domain/errors.js'
 import type { NetworkFacts } from '../../domain/network.js'
 import { X402_VERSION } from '../../domain/x402.js'
 import { encodeBase32 } from './address.js'
 import type { SuggestedParams } from './algod-and-indexer.js'
+import { groupIdOf, hashOf, SIGNED_HEAD, signedBytes, textToSign } from './transaction-hashes.js'
 
 interface GroupPlan extends Pick<AssetPayment, 'network' | 'sender' | 'receiver' | 'assetId' | 'amount'> {
   readonly feePayer?: Uint8Array
@@ -26,18 +26,6 @@ const FEE_MAX_MICRO_ALGOS = 80_000n
 /** The bytes that a signature and a group's id add to a transaction. Fees per byte count them. */
 const SIGNATURE_BYTES = 75n
 const GROUP_ID_BYTES = 38n
-
-const ascii = new TextEncoder()
-const TX = ascii.encode('TX')
-const SIGNED_HEAD = Uint8Array.of(0x82, 0xa3, 0x73, 0x69, 0x67, 0xc4, 0x40) // {sig: bin 64
-const SIGNED_BODY = Uint8Array.of(0xa3, 0x74, 0x78, 0x6e) //                   txn:
-const PAIR_HEAD = concatBytes([
-  ascii.encode('TG'),
-  Uint8Array.of(0x81, 0xa6),
-  ascii.encode('txlist'),
-  Uint8Array.of(0x92),
-])
-const HASH_HEAD = Uint8Array.of(0xc4, 32)
 
 export function paymentGroup(plan: GroupPlan): PaymentGroup {
   const { network, sender, feePayer, receiver, assetId, amount, suggested, note } = plan
@@ -60,20 +48,10 @@ export function paymentGroup(plan: GroupPlan): PaymentGroup {
   return grouped(bound(sponsorship, { ...payment, feeMicroAlgos: 0n }, suggested), firstValid, lastValid)
 }
 
-export function signedText(transaction: Uint8Array): Uint8Array {
-  return concatBytes([TX, transaction])
-}
-
-export function withSignature(transaction: Uint8Array, signature: Uint8Array): Uint8Array {
-  return concatBytes([SIGNED_HEAD, signature, SIGNED_BODY, transaction])
-}
-
 /** The signature in a signed form of exactly this transaction; `undefined` for anything else. */
 export function signatureIn(signed: Uint8Array, transaction: Uint8Array): Uint8Array | undefined {
   const signature = signed.slice(SIGNED_HEAD.length, SIGNED_HEAD.length + 64)
-  const wanted = withSignature(transaction, signature)
-  const same = signed.length === wanted.length && signed.every((byte, at) => byte === wanted[at])
-  return same ? signature : undefined
+  return equalBytes(signed, signedBytes(transaction, signature)) ? signature : undefined
 }
 
 /** Fees are set first, because the group's id covers them. A fee per byte counts the bytes that the id will add. */
@@ -83,19 +61,18 @@ function bound(sponsorship: CommonFields, payment: AssetPayment, suggested: Sugg
       feeOf(encodeAssetPayment(payment), GROUP_ID_BYTES, suggested),
   )
   const paying = { ...sponsorship, feeMicroAlgos }
-  const hashes = [encodeSponsorship(paying), encodeAssetPayment(payment)].map(hashOf)
-  const group = sha512_256(concatBytes([PAIR_HEAD, ...hashes.flatMap(hash => [HASH_HEAD, hash])]))
+  const group = groupIdOf([encodeSponsorship(paying), encodeAssetPayment(payment)].map(ownHashOf))
   return [encodeSponsorship({ ...paying, group }), encodeAssetPayment({ ...payment, group })]
 }
 
 function grouped(transactions: Uint8Array[], firstValid: bigint, lastValid: bigint): PaymentGroup {
   const paymentIndex = transactions.length - 1
-  const txId = encodeBase32(hashOf(transactions[paymentIndex]!))
+  const txId = encodeBase32(ownHashOf(transactions[paymentIndex]!))
   return { transactions, paymentIndex, txId, firstValid, lastValid }
 }
 
-function hashOf(transaction: Uint8Array): Uint8Array {
-  return sha512_256(signedText(transaction))
+function ownHashOf(transaction: Uint8Array): Uint8Array {
+  return hashOf(textToSign(transaction))
 }
 
 function feeOf(transaction: Uint8Array, addedBytes: bigint, suggested: SuggestedParams): bigint {

@@ -13,13 +13,8 @@ import type { ByteSigner, PaymentSigner, Signer } from '../../ports/payment-sign
 import { type Random, randomId, systemRandom } from '../../ports/random.js'
 import { decodeAddress } from './address.js'
 import { type Algod, cachedParams } from './algod-and-indexer.js'
-import {
-  type PaymentGroup,
-  paymentGroup,
-  signatureIn,
-  signedText,
-  withSignature,
-} from './build-payment-group.js'
+import { type PaymentGroup, paymentGroup, signatureIn } from './build-payment-group.js'
+import { signedBytes, textToSign } from './transaction-hashes.js'
 
 export interface PaymentSignerOptions {
   readonly key: Signer
@@ -129,7 +124,7 @@ function termsOf(accepted: PaymentRequirements, network: NetworkFacts) {
 async function signatureBy(key: Signer, { transactions, paymentIndex }: PaymentGroup): Promise<Uint8Array> {
   const payment = transactions[paymentIndex]!
   if ('sign' in key) {
-    const signature: unknown = await key.sign(signedText(payment))
+    const signature: unknown = await key.sign(textToSign(payment))
     // A copy: the array may come from another realm, and the signer still owns it.
     if (ArrayBuffer.isView(signature)) return Uint8Array.from(signature as Uint8Array)
     throw new SdkError('The signer answered no signature; nothing was paid', 'invalid_key')
@@ -150,7 +145,7 @@ function lateSigner(timeoutMs: number): SvcError {
 }
 
 function isSignedBy(sender: Uint8Array, { transactions, paymentIndex }: PaymentGroup, signature: Uint8Array) {
-  return verifySignature(sender, signedText(transactions[paymentIndex]!), signature)
+  return verifySignature(sender, textToSign(transactions[paymentIndex]!), signature)
 }
 
 function payloadOf(
@@ -159,7 +154,7 @@ function payloadOf(
   challenge: PaymentRequired,
   accepted: PaymentRequirements,
 ) {
-  const signed = transactions.map((one, at) => (at === paymentIndex ? withSignature(one, signature) : one))
+  const signed = transactions.map((one, at) => (at === paymentIndex ? signedBytes(one, signature) : one))
   return {
     x402Version: X402_VERSION,
     payload: { paymentGroup: signed.map(toBase64), paymentIndex },

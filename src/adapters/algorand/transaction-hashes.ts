@@ -1,6 +1,7 @@
 /** Transactions as bytes: hashing and wrapping, which are slow in algosdk. Of it, only types are imported here. */
 import type { Transaction } from 'algosdk'
 import { sha512_256 as hashOf } from '#platform'
+import { concatBytes } from '../../domain/bytes.js'
 import { encodeBase32 } from './address.js'
 import { aroundEntry } from './msgpack.js'
 
@@ -8,17 +9,19 @@ export { hashOf }
 
 export const GROUP_SIZE_MAX = 16
 
-export const SIGNED_HEAD = Buffer.from('82a3736967c440', 'hex') // {sig: bin 64
-export const SIGNED_BODY = Buffer.from('a374786e', 'hex') //         txn:
-export const UNSIGNED_HEAD = Buffer.from('81a374786e', 'hex') //     {txn:
-const TX = Buffer.from('TX')
+const bytesOf = (latin1: string) => Uint8Array.from(latin1, character => character.charCodeAt(0))
 
-export function bytesToSign(txn: Transaction): Buffer {
+export const SIGNED_HEAD = bytesOf('\x82\xa3sig\xc4\x40') // {sig: bin 64
+export const SIGNED_BODY = bytesOf('\xa3txn') //            txn:
+export const UNSIGNED_HEAD = bytesOf('\x81\xa3txn') //     {txn:
+const TX = bytesOf('TX')
+
+export function bytesToSign(txn: Transaction): Uint8Array {
   return textToSign(txn.toByte())
 }
 
-export function textToSign(encoding: Uint8Array): Buffer {
-  return Buffer.concat([TX, encoding])
+export function textToSign(encoding: Uint8Array): Uint8Array {
+  return concatBytes([TX, encoding])
 }
 
 export function txIdOf(txn: Transaction): string {
@@ -32,21 +35,22 @@ export function txIdOf(txn: Transaction): string {
 export function ungroupedHashOf(transaction: Uint8Array): Buffer {
   const parts = aroundEntry(transaction, 'grp')
   if (parts === undefined) return hashOf(textToSign(transaction))
-  return hashOf(Buffer.concat([TX, mapHeadOf(parts.entries), parts.before, parts.after]))
+  return hashOf(concatBytes([TX, mapHeadOf(parts.entries), parts.before, parts.after]))
 }
 
-function mapHeadOf(entries: number): Buffer {
-  return entries < 16 ? Buffer.of(0x80 | entries) : Buffer.of(0xde, entries >> 8, entries & 0xff)
+function mapHeadOf(entries: number): Uint8Array {
+  return entries < 16 ? Uint8Array.of(0x80 | entries) : Uint8Array.of(0xde, entries >> 8, entries & 0xff)
 }
 
-const GROUP_HEAD = Buffer.from('TG\x81\xa6txlist', 'latin1')
-const HASH_HEAD = Buffer.of(0xc4, 32)
+const GROUP_HEAD = bytesOf('TG\x81\xa6txlist')
+const HASH_HEAD = Uint8Array.of(0xc4, 32)
 
 export function groupIdOf(hashes: readonly Uint8Array[]): Buffer {
-  const head = hashes.length < 16 ? Buffer.of(0x90 | hashes.length) : Buffer.of(0xdc, 0, hashes.length)
+  const { length } = hashes
+  const head = length < 16 ? Uint8Array.of(0x90 | length) : Uint8Array.of(0xdc, 0, length)
   const parts: Uint8Array[] = [GROUP_HEAD, head]
   for (const hash of hashes) parts.push(HASH_HEAD, hash)
-  return hashOf(Buffer.concat(parts))
+  return hashOf(concatBytes(parts))
 }
 
 /** Whether the group's id was made of these transactions in this order. Compares the ids before it hashes. */
@@ -61,12 +65,12 @@ export function isWholeGroup(
 }
 
 /** Wraps canonical transaction bytes (without `TX`) and their ed25519 signature. */
-export function signedBytes(txnBytes: Uint8Array, signature: Uint8Array): Buffer {
-  return Buffer.concat([SIGNED_HEAD, signature, SIGNED_BODY, txnBytes])
+export function signedBytes(txnBytes: Uint8Array, signature: Uint8Array): Uint8Array {
+  return concatBytes([SIGNED_HEAD, signature, SIGNED_BODY, txnBytes])
 }
 
 export interface Encoded {
-  readonly bytes: Buffer
+  readonly bytes: Uint8Array
   readonly txId: string
   /** The hash of the transaction without its group's id. The group's id is made of these hashes. */
   readonly ungroupedHash: Buffer

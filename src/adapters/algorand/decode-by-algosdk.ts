@@ -5,7 +5,7 @@ import {
   type SignedTransaction,
   type Transaction,
 } from 'algosdk'
-import { endOfValue, mapHasKey } from './msgpack.js'
+import { aroundEntry, endOfValue } from './msgpack.js'
 import { encoded, signedBytes, UNSIGNED_HEAD } from './transaction-hashes.js'
 
 /** Algorand's limits of a transaction are well below this, logic signatures included. */
@@ -22,7 +22,7 @@ export function decodeMember(bytes: Uint8Array): GroupMember | undefined {
   if (bytes.length === 0 || bytes.length > TRANSACTION_BYTES_MAX) return undefined
   try {
     if (endOfValue(bytes, 0) !== bytes.length) return undefined
-    if (!mapHasKey(bytes, 'txn')) return { txn: decodeUnsignedTransaction(bytes) }
+    if (!aroundEntry(bytes, 'txn')) return { txn: decodeUnsignedTransaction(bytes) }
     const signed = decodeSignedTransaction(bytes)
     return { txn: signed.txn, signed }
   } catch {

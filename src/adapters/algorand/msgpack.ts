@@ -56,10 +56,6 @@ export function endOfValue(bytes: Uint8Array, start: number, depth = 0): number 
   return within(bytes, next + width)
 }
 
-export function mapHasKey(bytes: Uint8Array, key: string): boolean {
-  return aroundEntry(bytes, key) !== undefined
-}
-
 /** The two parts of a map's entries around the entry that has this short key, and how many entries they are without it. */
 export function aroundEntry(
   bytes: Uint8Array,

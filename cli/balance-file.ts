@@ -1,8 +1,9 @@
 /** The balances of this user, in a file that only the user can read. Each run of a command is a process, and may name it by a link. */
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileBehind } from '../src/audit/journal/append-to-files.js'
 import type { SpendLedger } from '../src/client.js'
 import { SvcError } from '../src/domain/index.js'
 
@@ -10,8 +11,7 @@ const LOCK_TRIES = 100
 const LOCK_PAUSE_MS = 20
 
 export function balanceFile(spend: SpendLedger): SpendLedger {
-  const named = process.env.SVC_BALANCES || join(homedir(), '.svc', 'balances.json')
-  const path = existsSync(named) ? realpathSync(named) : named
+  const path = fileBehind(process.env.SVC_BALANCES || join(homedir(), '.svc', 'balances.json'))
   return Object.assign(spend, {
     async balances(change?: { readonly before: string; readonly after: string }): Promise<string> {
       if (change === undefined) return textOf(path)

@@ -6,7 +6,7 @@ import type { NetworkKey } from '../domain/network.js'
 import { csvRow } from '../domain/untrusted-text.js'
 import type { EndedCall } from '../ports/call-observer.js'
 import { systemClock } from '../ports/clock.js'
-import { auditedUntilMs, journalOf, markAudited } from './journal/append-to-files.js'
+import { auditedUntilMs, fileBehind, journalOf, markAudited } from './journal/append-to-files.js'
 import { type JournalPiece, openJournals, readPieces } from './journal/journal-reader.js'
 import type { JournalHeader } from './journal/line-format.js'
 import type { IncomingTransfers, Period } from './reconciliation/incoming-transfers.js'
@@ -83,7 +83,7 @@ async function markFiles(
   onUnmarked: AuditOptions['onUnmarked'],
 ): Promise<void> {
   const untilMs = Math.min(toMs, systemClock.now() - AT_WORK_MS)
-  for (const path of files.filter(file => journalOf(file) === file)) {
+  for (const path of files.map(fileBehind).filter(file => journalOf(file) === file)) {
     const isGap = fromMs > Math.max(openedMs, auditedUntilMs(path))
     if (!more && !isGap) await markAudited(path, untilMs).catch(cause => onUnmarked?.(path, cause))
   }

@@ -1,5 +1,6 @@
 /** What the command line prints of a seller's records: its books, and the machines that its calls walked. */
 
+export type { CallEndedMessage, HandlerFailedMessage } from '../app/charge/tell-observers.js'
 // The journals, held against the chain
 export { type Books, DAY_COLUMNS, dayRow, openBooks, PAYMENT_COLUMNS, paymentRow } from './audit-journals.js'
 // The five machines that run: drawn, with their paths and what is proved of them

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { symlinkSync } from 'node:fs'
+import { lstatSync, symlinkSync } from 'node:fs'
 import {
   appendFile,
   copyFile,
@@ -302,6 +302,23 @@ describe('two writers', () => {
     await next.close()
     expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(1) })
     expect(await readdir(folder)).toEqual(['runs.jsonl'])
+  })
+
+  it('are not, either, where one of them names it by a link; it is rotated and read as one, by each name', async () => {
+    const [link, real] = [path, join(folder, 'disk', 'kept.jsonl')]
+    await mkdir(join(folder, 'disk'))
+    symlinkSync(join('disk', 'kept.jsonl'), link)
+    const first = opened({ bytesMax: 12_000 })
+    expect(() => opened({ path: real })).toThrow(expect.objectContaining({ code: 'journal_locked' }))
+    for (const number of [0, 1, 2]) {
+      first.ended({ ...callOf(number), mismatch: 'x'.repeat(2_000) })
+      await vi.waitFor(() => expect(first.condition().waiting).toBe(0), { interval: 5 })
+    }
+    await first.close()
+    expect(lstatSync(link).isSymbolicLink()).toBe(true)
+    expect(olderFiles(real)).not.toEqual([])
+    for (const name of [link, real]) expect((await read(readJournals([name]))).ids).toEqual(idsOf(3))
+    expect((await read(readJournals([link, real]))).ids).toEqual(idsOf(3))
   })
 
   it('follow each other at once where the first was killed', async () => {

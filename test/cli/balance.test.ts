@@ -1,7 +1,7 @@
 /** `svc balance`, `svc call --balance` and `svc mcp`: what one process bought, others take from. */
 import { lstatSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { SvcClient } from '../../src/client.js'
@@ -26,6 +26,9 @@ it('a balance is bought, used without a wallet, shared by processes at once, and
   const before = sandbox.balance(address).usdc!
   const spent = () => before - sandbox.balance(address).usdc!
   const file = join(mkdtempSync(join(tmpdir(), 'svc-balance-')), 'new', 'balances.json')
+  // A link to where no file is yet.
+  const link = join(dirname(dirname(file)), 'balances.link')
+  symlinkSync(join('new', 'balances.json'), link)
   const env = { SVC_SANDBOX: sandbox.url, SVC_BALANCES: file }
   const call = ['call', `${url}/work`, '--body', '{}', '--max-price', '0.01', '--balance']
 
@@ -44,18 +47,17 @@ it('a balance is bought, used without a wallet, shared by processes at once, and
   })
   expect(spent()).toBe(0n)
 
-  const bought = await svc(['balance', url, '--buy', '0.05'], { ...env, SVC_MNEMONIC: mnemonic })
+  const byLink = { ...env, SVC_BALANCES: link }
+  const bought = await svc(['balance', url, '--buy', '0.05'], { ...byLink, SVC_MNEMONIC: mnemonic })
   expect(bought).toMatchObject({ code: 0, stdout: expect.stringMatching(/left +\$0\.05/) })
   expect(spent()).toBe(50_000n)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const key = /"key":"(svc_[^"]+)"/.exec(readFileSync(file, 'utf8'))![1]!
 
-  const link = `${file}.link`
-  symlinkSync(file, link)
   const calls = await Promise.all([
     svc(call, env),
     svc(call, { ...env, SVC_MNEMONIC: mnemonic }),
-    svc(call, { ...env, SVC_BALANCES: link }),
+    svc(call, byLink),
   ])
   expect(lstatSync(link).isSymbolicLink()).toBe(true)
   for (const { code, stdout, stderr } of calls) {

@@ -6,13 +6,15 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   readSync,
+  realpathSync,
   statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
 import { open, rename, truncate, writeFile } from 'node:fs/promises'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import { numberAfter } from './line-format.js'
 
 export type JournalFile = Awaited<ReturnType<typeof openJournalFile>>
@@ -106,15 +108,14 @@ interface OlderFile {
 
 /** Renames `runs.jsonl` to `runs.000007.jsonl`, one number higher than the last. */
 export async function rotate(path: string): Promise<void> {
-  const last = olderNumbers(path).at(-1) ?? 0
-  await rename(path, numbered(path, last + 1))
+  const [, last] = NUMBER.exec(olderFiles(path).at(-1) ?? '') ?? []
+  const number = String(Number(last ?? 0) + 1).padStart(6, '0')
+  const extension = extname(path)
+  await rename(path, `${path.slice(0, path.length - extension.length)}.${number}${extension}`)
 }
 
 /** The last file stays: it has the number of the next line. */
-export function dropOldest(
-  path: string,
-  bytesMax: number,
-): { readonly dropped: readonly OlderFile[]; readonly kept: readonly OlderFile[] } {
+export function dropOldest(path: string, bytesMax: number) {
   const auditedMs = auditedUntilMs(path)
   const kept = olderFiles(path).map(older => {
     const { size: bytes, mtimeMs } = statSync(older)
@@ -133,12 +134,25 @@ export function sumOf(files: readonly OlderFile[]): number {
 }
 
 export function olderFiles(path: string): readonly string[] {
-  return olderNumbers(path).map(number => numbered(path, number))
+  const [folder, name] = [dirname(path), basename(path)]
+  const older = readdirSync(folder).filter(each => each !== name && journalOf(each) === name)
+  return older.sort().map(each => join(folder, each))
 }
+
+const NUMBER = /\.(\d{6})(\.[^./\\]*)?$/
 
 /** The journal that a file belongs to: `runs.jsonl` for `runs.000007.jsonl`. */
 export function journalOf(path: string): string {
-  return path.replace(/\.\d{6}(\.[^./\\]*)?$/, '$1')
+  return path.replace(NUMBER, '$2')
+}
+
+/** Where links lead, also to a file that is not there yet: who names it by a link finds its lock and its older files. */
+export function fileBehind(path: string): string {
+  try {
+    return fileBehind(resolve(realpathSync(dirname(path)), readlinkSync(path)))
+  } catch {
+    return path
+  }
 }
 
 /** Up to when the journal was audited without a gap; before everything where it never was. */
@@ -153,21 +167,4 @@ export function auditedUntilMs(path: string): number {
 export async function markAudited(path: string, untilMs: number): Promise<void> {
   if (untilMs <= auditedUntilMs(path)) return
   await writeFile(`${path}.audited`, `${new Date(untilMs).toISOString()}\n`, { mode: OWNER_ONLY })
-}
-
-function olderNumbers(path: string): number[] {
-  const [folder, extension] = [dirname(path), extname(path)]
-  const stem = `${basename(path, extension)}.`
-  return readdirSync(folder)
-    .filter(name => name.startsWith(stem) && name.endsWith(extension))
-    .map(name => name.slice(stem.length, name.length - extension.length))
-    .filter(number => /^\d{6}$/.test(number))
-    .map(Number)
-    .sort((a, b) => a - b)
-}
-
-function numbered(path: string, number: number): string {
-  const extension = extname(path)
-  const stem = basename(path, extension)
-  return join(dirname(path), `${stem}.${String(number).padStart(6, '0')}${extension}`)
 }

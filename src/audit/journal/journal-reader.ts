@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { normalize } from 'node:path'
-import { journalOf, olderFiles } from './append-to-files.js'
+import { fileBehind, journalOf, olderFiles } from './append-to-files.js'
 import { isLocked } from './journal-lock.js'
 import {
   type CountLine,
@@ -37,7 +37,7 @@ export async function openJournals(paths: readonly string[]) {
     await Promise.all([...opened.values()].map(({ file }) => file.close()))
   }
   try {
-    const names = paths.map(path => normalize(path))
+    const names = paths.map(path => normalize(fileBehind(path)))
     for (const path of new Set(names.map(journalOf))) {
       const named = names.filter(name => journalOf(name) === path)
       const files: OpenFile[] = []

@@ -12,6 +12,7 @@ import type { Logger } from '../../ports/logger.js'
 import {
   beginJournalFile,
   dropOldest,
+  fileBehind,
   type JournalFile,
   openJournalFile,
   rotate,
@@ -48,7 +49,8 @@ const AFTER_FAILURE_MS = 1_000
 /** The size of calls that may wait for a disk, about 100,000. Further calls are only counted, and their number is written. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
-export function journal({ path, bytesMax, header, logger, clock = systemClock }: JournalOptions) {
+export function journal({ path: named, bytesMax, header, logger, clock = systemClock }: JournalOptions) {
+  const path = fileBehind(named)
   const headerFor = (next: number) => headerLine(header, next, clock.now())
   const fileBytesMax = Math.ceil(bytesMax / FILES)
   const lock = lockedJournal(path, clock)

@@ -96,10 +96,10 @@ export const SCOPES = {
     ],
   },
   answers: {
-    mutate: ['src/app/charge/{render-answer,json-mistakes,handler-failure,payment-challenge}.ts'],
+    mutate: ['src/app/charge/{render-answer,what-json-drops,handler-failure,payment-challenge}.ts'],
     excludedMutations: ['StringLiteral'],
     ignorers: ['logs'],
-    tests: ['test/app/{render,json-mistakes,handler-failure,prices}.test.ts'],
+    tests: ['test/app/{render,what-json-drops,handler-failure,prices}.test.ts'],
   },
   /** Edited by a program of our own: `npm run mutate:lua`. */
   lua: { tests: ['proof/mutation/lua.run.ts'] },

@@ -1,6 +1,7 @@
 /** Which entry of a quote is payable, and what a quote says it is for. */
 import { describe, expect, it } from 'vitest'
 import { estimateOf } from '../../src/app/client/call-paid.js'
+import { unfitRequest } from '../../src/app/client/check-before-signing.js'
 import type { HttpReply } from '../../src/app/client/http-reply.js'
 import {
   agentAt,
@@ -12,7 +13,6 @@ import {
   keepsKeys,
   payableEntry,
   selectRequirements,
-  unfitRequest,
 } from '../../src/app/client/read-quote.js'
 import { CAIP2, TESTNET, USDC_ASSET_ID } from '../../src/domain/network.js'
 import { BALANCE_EXTENSION, encodeHeader, type PaymentRequired } from '../../src/domain/x402.js'

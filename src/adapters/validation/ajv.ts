@@ -8,7 +8,7 @@ import { escapePointer, NumberOverflow, plainNumbers } from '../../domain/json.j
 import type { Checked, InputValidator, InvalidInput } from '../../ports/input-validator.js'
 import { countKeywords } from './bounded-keywords.js'
 import { linearPattern } from './linear-pattern.js'
-import { beginCheck, TooManySteps } from './steps-and-identities.js'
+import { beginCheck, TooManySteps } from './step-budget.js'
 
 // The package's types describe a CommonJS default export. In Node's ESM loader it is one level deeper.
 const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => void

@@ -8,10 +8,10 @@
  * replaced.
  */
 import { _, type Ajv, type Code, type CodeKeywordDefinition, type KeywordCxt, Name, str } from 'ajv'
-import { escapePointer } from '../../domain/json.js'
+import { canonicalJson, escapePointer } from '../../domain/json.js'
 import { SlowSchema } from '../../ports/input-validator.js'
 import { slownessOf } from './linear-pattern.js'
-import { identityOf, STEPS_A_CHARACTER, spend } from './steps-and-identities.js'
+import { STEPS_A_CHARACTER, spend } from './step-budget.js'
 
 /** Up to this number, generated comparisons are faster than a set. */
 const COMPARED_MAX = 16
@@ -21,6 +21,8 @@ const STEPS_AN_ITEM_KEPT = 5
 /** V8 keeps the names of a large object in a dictionary: to look one up takes so many steps. */
 const STEPS_A_NAME = 12
 const STEPS_A_CHARACTER_COMPARED = 1 / 4
+/** Of the canonical text of a value. */
+const STEPS_A_CHARACTER_WRITTEN = 1 / 2
 
 /** The steps of one check of a value. */
 type Steps = (cxt: KeywordCxt) => Code | number
@@ -173,4 +175,13 @@ function firstEqual(items: readonly unknown[]): readonly [number, number] | unde
     places.set(identity, at)
   }
   return undefined
+}
+
+/** The same for equal JSON values, and other for others. The text of an object or a list costs steps. */
+function identityOf(value: unknown): unknown {
+  if (typeof value === 'string') return `"${value}`
+  if (typeof value !== 'object' || value === null) return value
+  const text = canonicalJson(value)
+  spend(text.length * STEPS_A_CHARACTER_WRITTEN)
+  return text
 }

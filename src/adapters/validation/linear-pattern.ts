@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { RE2JS } from 're2js'
-import { STEPS_A_CHARACTER, STEPS_MAX, spend } from './steps-and-identities.js'
+import { STEPS_A_CHARACTER, STEPS_MAX, spend } from './step-budget.js'
 
 interface LinearPattern {
   /** The object that Ajv calls. Its text must differ for each pattern. */

@@ -2,7 +2,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { toUSVString, types } from 'node:util'
 import type { Answer } from '../../domain/handler.js'
-import { jsonMistakeIn } from './json-mistakes.js'
+import { jsonMistakeIn } from './what-json-drops.js'
 
 type AnswerHead = Pick<Answer, 'headers' | 'cookies'>
 

@@ -5,8 +5,8 @@
 import { Readable } from 'node:stream'
 import type { Answer, StreamSource } from '../../domain/handler.js'
 import type { EndedCall } from '../../ports/call-observer.js'
-import { jsonMistakeIn } from './json-mistakes.js'
 import { headersOfResponse, NoAnswer } from './render-answer.js'
+import { jsonMistakeIn } from './what-json-drops.js'
 
 export interface StreamEnd {
   /** `undefined` where its source ended by itself, and the caller got all of it. */

@@ -7,6 +7,7 @@ import { isRecord, type PaymentRequired, type PaymentRequirements } from '../../
 import { unlessAborted } from '../../ports/clock.js'
 import type { HttpRequest } from './build-request.js'
 import { onBalance, REREAD_MS } from './call-on-balance.js'
+import { unfitRequest } from './check-before-signing.js'
 import {
   needsBalance,
   noSigner,
@@ -27,7 +28,6 @@ import {
   payableEntry,
   resourceIn,
   selectRequirements,
-  unfitRequest,
   type Wanted,
 } from './read-quote.js'
 import type { ActiveSubscription, Outcome, QuoteResult } from './result-types.js'

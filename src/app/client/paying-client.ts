@@ -8,7 +8,7 @@ import { type CallOptions, type RequestOptions, requestOf, urlOf } from './build
 import { balanceUrl, buyBalance, type TopUpOptions } from './buy-balance.js'
 import { type CallOutcome, type CallRequest, type ManyOptions, manyCalls } from './call-many.js'
 import { buyWindow, callPaid, type Estimate, estimateCall, quoteCall } from './call-paid.js'
-import type { Balance } from './check-funds-before-signing.js'
+import type { Balance } from './check-before-signing.js'
 import { noSigner } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { discover } from './fetch-manifest.js'

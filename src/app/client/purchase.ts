@@ -19,17 +19,12 @@ import {
   paymentOf,
   receiptWarnings,
 } from './charge-evidence.js'
+import { unfitRequest } from './check-before-signing.js'
 import { aborted, callFailed, networkError } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import { isSuccess } from './http-reply.js'
 import { provenDelivery } from './prove-payer.js'
-import {
-  keepsKeys,
-  type SelectedRequirements,
-  selectRequirements,
-  unfitRequest,
-  type Wanted,
-} from './read-quote.js'
+import { keepsKeys, type SelectedRequirements, selectRequirements, type Wanted } from './read-quote.js'
 import type { ActiveSubscription, Outcome, Warning } from './result-types.js'
 import type { ask, Delivery, SentPayment, UnpaidReply } from './send-with-retries.js'
 import type { Reservation } from './spending-limits.js'

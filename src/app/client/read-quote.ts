@@ -1,6 +1,6 @@
 /** Reads a 402: what the seller asks, which entry this client pays, what the call would cost. */
 import { isValidAddress } from '../../adapters/algorand/address.js'
-import { SdkError, type SvcError, shown } from '../../domain/errors.js'
+import { SdkError, type SvcError } from '../../domain/errors.js'
 import { PAYMENT_IDENTIFIER } from '../../domain/idempotency-key.js'
 import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
@@ -16,7 +16,6 @@ import {
   recordAt,
   X402_VERSION,
 } from '../../domain/x402.js'
-import type { HttpRequest } from './build-request.js'
 import { type HttpReply, recordOf, shortened } from './http-reply.js'
 import type { Warning } from './result-types.js'
 
@@ -170,48 +169,4 @@ export function foreignOrigin(challenge: PaymentRequired, asked: URL): string | 
   if (url === undefined || !URL.canParse(url)) return undefined
   const { origin } = new URL(url)
   return origin === asked.origin ? undefined : shortened(origin)
-}
-
-type Asked = Pick<HttpRequest, 'url' | 'method' | 'body'>
-
-/**
- * What `call` throws instead of paying; `undefined` where the quote does not say that the request would be refused. Indexes ask for
- * prices by GET and without a body, so sellers also quote requests that they refuse once they are paid, and would then hold a signed
- * payment. What an endpoint takes is in x402's extension `bazaar`, also in the quotes of other sellers.
- */
-export function unfitRequest(asked: Asked, challenge: PaymentRequired): SvcError | undefined {
-  const why = mismatchOf(asked, challenge)
-  if (why === undefined) return undefined
-  const message = `${asked.url.origin} would refuse this request after its payment: ${why}; nothing was paid`
-  return new SdkError(message, 'invalid_request', 402, challenge)
-}
-
-function mismatchOf({ url, method, body }: Asked, challenge: PaymentRequired): string | undefined {
-  const bazaar = isFor(url, challenge) ? recordAt(challenge.extensions, 'bazaar') : undefined
-  const declared = recordAt(bazaar, 'info', 'input')
-  if (declared?.type !== 'http') return undefined
-  if (typeof declared.method === 'string' && declared.method.toUpperCase() !== method.toUpperCase())
-    return `it takes ${shown(declared.method)}, and this is a ${method}`
-  const parts = recordAt(bazaar, 'schema', 'properties', 'input', 'properties')
-  const fields = body === undefined ? requiredOf(recordAt(parts, 'body')) : []
-  if (fields.length > 0) return `it needs a body with ${shown(fields.join(', '))}`
-  const given = [...url.searchParams.keys()]
-  // Sellers also read `ids[]=1` as `ids`, and `filter[name]=x` as `filter`.
-  const isGiven = (name: string) => given.some(key => key === name || key.startsWith(`${name}[`))
-  const query = requiredOf(recordAt(parts, 'queryParams')).filter(name => !isGiven(name))
-  return query.length > 0 ? `its query needs ${shown(query.join(', '))}` : undefined
-}
-
-/** Whether the quote describes this path: over A2A one address sells many endpoints. */
-function isFor({ pathname }: URL, challenge: PaymentRequired): boolean {
-  const url = resourceIn(challenge)
-  return url !== undefined && URL.canParse(url) && new URL(url).pathname === pathname
-}
-
-/** Zod lists a property with a default as required: it describes what the handler gets. */
-function requiredOf(schema: Record<string, unknown> | undefined): string[] {
-  const names: unknown = schema?.required
-  if (!Array.isArray(names)) return []
-  const hasDefault = (name: string) => 'default' in (recordAt(schema, 'properties', name) ?? {})
-  return names.filter(name => typeof name === 'string' && !hasDefault(name))
 }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { jsonMistakeIn } from '../../src/app/charge/json-mistakes.js'
+import { jsonMistakeIn } from '../../src/app/charge/what-json-drops.js'
 
 class Point {
   x = 1

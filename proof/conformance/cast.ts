@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Address, multisigAddress, SignedTransaction, type Transaction } from 'algosdk'
 import { type SigningKey, signingKeyFromSeed } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../../src/adapters/algorand/transaction-hashes.js'
+import { textToSign } from '../../src/adapters/algorand/transaction-hashes.js'
 import type { Member } from './peer.js'
 
 interface Start {
@@ -71,7 +71,7 @@ export class Cast {
   /** Signed by the key of `label`, with its address as `sgnr` where it is asked for. */
   signed(txn: Transaction, label: Label, { names = false } = {}): SignedTransaction {
     if (label === 'shared') return this.signedByMany(txn, ['alice', 'bob'])
-    const sig = this.key(label).sign(bytesToSign(txn))
+    const sig = this.key(label).sign(textToSign(txn.toByte()))
     return new SignedTransaction({
       txn,
       sig,
@@ -82,7 +82,7 @@ export class Cast {
   signedByMany(txn: Transaction, labels: readonly Label[], changes: object = {}): SignedTransaction {
     const subsig = SIGNERS.map(each => ({
       pk: Buffer.from(this.key(each).publicKey),
-      ...(labels.includes(each) && { s: this.key(each).sign(bytesToSign(txn)) }),
+      ...(labels.includes(each) && { s: this.key(each).sign(textToSign(txn.toByte())) }),
     }))
     return new SignedTransaction({ txn, msig: { v: 1, thr: THRESHOLD, subsig, ...changes } })
   }

@@ -10,7 +10,7 @@ import {
   type Transaction,
 } from 'algosdk'
 import type { SigningKey } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign, GROUP_SIZE_MAX, txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
+import { GROUP_SIZE_MAX, textToSign, txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
 import type { Asked, Member, Peer } from './peer.js'
 import { askAt } from './sandbox-peer.js'
 import { bind } from './stage.js'
@@ -48,7 +48,8 @@ export async function nodePeer({ url, token, funder }: NodeOptions): Promise<Pee
     }
   }
   const sender = funder.address
-  const sign: Member['sign'] = txn => new SignedTransaction({ txn, sig: funder.sign(bytesToSign(txn)) })
+  const sign: Member['sign'] = txn =>
+    new SignedTransaction({ txn, sig: funder.sign(textToSign(txn.toByte())) })
   let last: string | undefined
 
   /** Whether it landed at once, as in development mode. */

@@ -8,7 +8,7 @@ import {
   type TransactionParams,
   TransactionType,
 } from 'algosdk'
-import { bytesToSign, groupIdOf, hashOf, txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
+import { groupIdOf, hashOf, textToSign, txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
 import type { Cast, Label } from './cast.js'
 import { type Masked, maskedReply } from './mask.js'
 import type { Asked, Peer } from './peer.js'
@@ -132,7 +132,7 @@ export class Stage {
 
 export function bind(txns: readonly Transaction[]): void {
   if (txns.length < 2) return
-  const id = groupIdOf(txns.map(txn => hashOf(bytesToSign(txn))))
+  const id = groupIdOf(txns.map(txn => hashOf(textToSign(txn.toByte()))))
   for (const txn of txns) txn.group = id
 }
 

@@ -44,6 +44,9 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
+/** For bytes that do not leave: on Node small ones share the memory of others, and take a third of the time. */
+export const joinBytes: typeof concatBytes = isNode ? Buffer.concat : concatBytes
+
 export function equalBytes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, at) => byte === other[at])
 }

@@ -17,7 +17,6 @@ import {
   signingKey,
   signingKeyFromSeed,
 } from '../adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../adapters/algorand/transaction-hashes.js'
 import { causeOf } from '../app/client/http-reply.js'
 import { SvcError } from '../domain/errors.js'
 import { type NetworkFacts, USDC_DECIMALS } from '../domain/network.js'
@@ -121,7 +120,7 @@ export async function fundedAccounts(
 
 async function landed(client: PostingNodeClient, steps: readonly Step[]): Promise<void> {
   if (steps.length > 1) assignGroupID(steps.map(({ txn }) => txn))
-  const group = steps.map(({ txn, by }) => new SignedTransaction({ txn, sig: by.sign(bytesToSign(txn)) }))
+  const group = steps.map(({ txn, by }) => new SignedTransaction({ txn, sig: by.sign(txn.bytesToSign()) }))
   const landing = await sendGroup(facilitatorNode(client), group)
   if (landing.is === 'landed') return
   const words = landing.is === 'refused' ? landing.words : (landing.dropped ?? 'it has not been seen to land')

@@ -8,7 +8,7 @@ import {
 import { type Algod, algodOver } from '../adapters/algorand/algod-and-indexer.js'
 import { type NodeOptions, nodeClient } from '../adapters/algorand/ask-node.js'
 import type { SigningKey } from '../adapters/algorand/signing-keys.js'
-import { bytesToSign, txIdOf } from '../adapters/algorand/transaction-hashes.js'
+import { txIdOf } from '../adapters/algorand/transaction-hashes.js'
 import { SvcError } from '../domain/errors.js'
 import type { NetworkFacts } from '../domain/network.js'
 import {
@@ -80,7 +80,7 @@ export async function optIn(
   try {
     const { lastRound } = await node.suggestedParams()
     const txn = optInOf(key.address, network.usdc, ownParams(network, lastRound))
-    const landing = await sendGroup(node, [new SignedTransaction({ txn, sig: key.sign(bytesToSign(txn)) })])
+    const landing = await sendGroup(node, [new SignedTransaction({ txn, sig: key.sign(txn.bytesToSign()) })])
     const { txId } = landing
     if (landing.is === 'landed') return txId
     if (landing.is === 'refused') throw refused(`The node refused the opt-in: ${landing.words}`, txId)

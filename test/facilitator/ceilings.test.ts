@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeMember } from '../../src/adapters/algorand/decode-by-algosdk.js'
 import { type SigningKey, signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../../src/adapters/algorand/transaction-hashes.js'
+import { textToSign } from '../../src/adapters/algorand/transaction-hashes.js'
 import { settlementOf } from '../../src/adapters/facilitator/verdict-of-response.js'
 import { ALGORAND_MAINNET, ALGORAND_TESTNET, MAINNET, TESTNET } from '../../src/domain/network.js'
 import type { PaymentPayload } from '../../src/domain/x402.js'
@@ -388,7 +388,9 @@ function changed(
 /** As `signTxn`, whose JavaScript takes some milliseconds. */
 function signedBy({ address, sign }: SigningKey, txn: Transaction): Uint8Array {
   const sgnr = address === txn.sender.toString() ? undefined : algosdk.Address.fromString(address)
-  return algosdk.encodeMsgpack(new algosdk.SignedTransaction({ txn, sig: sign(bytesToSign(txn)), sgnr }))
+  return algosdk.encodeMsgpack(
+    new algosdk.SignedTransaction({ txn, sig: sign(textToSign(txn.toByte())), sgnr }),
+  )
 }
 
 it('a sponsor transaction is signed for its own network alone', async () => {

@@ -11,7 +11,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { decodeMember } from '../../src/adapters/algorand/decode-by-algosdk.js'
 import { signingKey } from '../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../../src/adapters/algorand/transaction-hashes.js'
+import { textToSign } from '../../src/adapters/algorand/transaction-hashes.js'
 import { settlementOf, verificationOf } from '../../src/adapters/facilitator/verdict-of-response.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { DIFFERENCES } from '../../src/facilitator/official-group-checks.js'
@@ -145,7 +145,7 @@ describe('before anything is submitted', () => {
       assignGroupID(group)
       const members = [
         encodeUnsignedTransaction(own!),
-        encodeMsgpack(new SignedTransaction({ txn: payment!, sig: key.sign(bytesToSign(payment!)) })),
+        encodeMsgpack(new SignedTransaction({ txn: payment!, sig: key.sign(textToSign(payment!.toByte())) })),
         encodeMsgpack(new SignedTransaction({ txn: extra, ...signature })),
       ]
       const paymentGroup = members.map(bytes => Buffer.from(bytes).toString('base64'))

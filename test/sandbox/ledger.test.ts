@@ -11,7 +11,7 @@ import {
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encodeBase32 } from '../../src/adapters/algorand/address.js'
-import { bytesToSign, groupIdOf, hashOf, txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
+import { groupIdOf, hashOf, textToSign, txIdOf } from '../../src/adapters/algorand/transaction-hashes.js'
 import { TESTNET } from '../../src/domain/network.js'
 import { algoText } from '../../src/sandbox/check-signatures.js'
 import { checkTransactions } from '../../src/sandbox/facilitator-routes.js'
@@ -66,13 +66,13 @@ function transaction(move: Move): Transaction {
 
 function signed(txn: Transaction): SignedTransaction {
   const key = keyOf.get(txn.sender.toString())!
-  return new SignedTransaction({ txn, sig: key.sign(bytesToSign(txn)) })
+  return new SignedTransaction({ txn, sig: key.sign(textToSign(txn.toByte())) })
 }
 
 function group(...moves: Move[]): SignedTransaction[] {
   const txns = moves.map(transaction)
   if (txns.length > 1) {
-    const id = groupIdOf(txns.map(txn => hashOf(bytesToSign(txn))))
+    const id = groupIdOf(txns.map(txn => hashOf(textToSign(txn.toByte()))))
     for (const txn of txns) txn.group = id
   }
   return txns.map(signed)
@@ -149,7 +149,7 @@ describe('a refusal has go-algorand’s words', () => {
       stage: 'form',
       message: /has no sig/,
     })
-    const sig = vectorKey('payer2').sign(bytesToSign(txn))
+    const sig = vectorKey('payer2').sign(textToSign(txn.toByte()))
     expect(ledger.simulate([new SignedTransaction({ txn, sig })])?.stage).toBe('request')
     const sgnr = Address.fromString(payer2.address)
     expect(ledger.simulate([new SignedTransaction({ txn, sig, sgnr })])?.message).toBe(

@@ -1,6 +1,6 @@
 import { Address, decodeSignedTransaction, type Transaction } from 'algosdk'
 import { describe, expect, it } from 'vitest'
-import { bytesToSign, signedBytes } from '../../src/adapters/algorand/transaction-hashes.js'
+import { signedBytes, textToSign } from '../../src/adapters/algorand/transaction-hashes.js'
 import { DIFFERENCES } from '../../src/facilitator/official-group-checks.js'
 import { isCanonical } from '../../src/facilitator/remembered-checks.js'
 import { checkTransactions } from '../../src/sandbox/facilitator-routes.js'
@@ -74,7 +74,7 @@ describe('stricter than the official facilitator', () => {
   }
   const changed = (changes: Partial<Transaction>) => {
     const txn = Object.assign(decodeSignedTransaction(bytes).txn, changes)
-    return Buffer.from(signedBytes(txn.toByte(), vectorKey('payer').sign(bytesToSign(txn))))
+    return Buffer.from(signedBytes(txn.toByte(), vectorKey('payer').sign(textToSign(txn.toByte()))))
   }
 
   it.each<[keyof typeof DIFFERENCES, Buffer]>([

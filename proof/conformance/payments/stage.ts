@@ -7,7 +7,7 @@ import { algodClient } from '../../../src/adapters/algorand/algod-and-indexer.js
 import { nodeClient } from '../../../src/adapters/algorand/ask-node.js'
 import { algorandPaymentSigner } from '../../../src/adapters/algorand/sign-payment-group.js'
 import { type SigningKey, signingKey } from '../../../src/adapters/algorand/signing-keys.js'
-import { bytesToSign } from '../../../src/adapters/algorand/transaction-hashes.js'
+import { textToSign } from '../../../src/adapters/algorand/transaction-hashes.js'
 import { networkFacts } from '../../../src/domain/network-definition.js'
 import type { PaymentRequired } from '../../../src/domain/x402.js'
 import { facilitatorNode } from '../../../src/facilitator/facilitator-node.js'
@@ -119,7 +119,9 @@ export async function stageOn(localnet: Localnet) {
 
   async function send(make: (params: ReturnType<typeof ownParams>) => Transaction, key = buyerKey) {
     const txn = make(ownParams(network, await node.lastRound()))
-    const landing = await sendGroup(node, [new SignedTransaction({ txn, sig: key.sign(bytesToSign(txn)) })])
+    const landing = await sendGroup(node, [
+      new SignedTransaction({ txn, sig: key.sign(textToSign(txn.toByte())) }),
+    ])
     if (landing.is !== 'landed') throw new Error(`${landing.txId}: ${JSON.stringify(landing)}`)
   }
 

@@ -1,7 +1,7 @@
 /** Transactions as bytes: hashing and wrapping, which are slow in algosdk. Of it, only types are imported here. */
 import type { Transaction } from 'algosdk'
 import { sha512_256 as hashOf } from '#platform'
-import { concatBytes } from '../../domain/bytes.js'
+import { joinBytes } from '../../domain/bytes.js'
 import { encodeBase32 } from './address.js'
 import { aroundEntry } from './msgpack.js'
 
@@ -16,16 +16,12 @@ export const SIGNED_BODY = bytesOf('\xa3txn') //            txn:
 export const UNSIGNED_HEAD = bytesOf('\x81\xa3txn') //     {txn:
 const TX = bytesOf('TX')
 
-export function bytesToSign(txn: Transaction): Uint8Array {
-  return textToSign(txn.toByte())
-}
-
 export function textToSign(encoding: Uint8Array): Uint8Array {
-  return concatBytes([TX, encoding])
+  return joinBytes([TX, encoding])
 }
 
 export function txIdOf(txn: Transaction): string {
-  return encodeBase32(hashOf(bytesToSign(txn)))
+  return encodeBase32(hashOf(textToSign(txn.toByte())))
 }
 
 /**
@@ -35,7 +31,7 @@ export function txIdOf(txn: Transaction): string {
 export function ungroupedHashOf(transaction: Uint8Array): Buffer {
   const parts = aroundEntry(transaction, 'grp')
   if (parts === undefined) return hashOf(textToSign(transaction))
-  return hashOf(concatBytes([TX, mapHeadOf(parts.entries), parts.before, parts.after]))
+  return hashOf(joinBytes([TX, mapHeadOf(parts.entries), parts.before, parts.after]))
 }
 
 function mapHeadOf(entries: number): Uint8Array {
@@ -50,7 +46,7 @@ export function groupIdOf(hashes: readonly Uint8Array[]): Buffer {
   const head = length < 16 ? Uint8Array.of(0x90 | length) : Uint8Array.of(0xdc, 0, length)
   const parts: Uint8Array[] = [GROUP_HEAD, head]
   for (const hash of hashes) parts.push(HASH_HEAD, hash)
-  return hashOf(concatBytes(parts))
+  return hashOf(joinBytes(parts))
 }
 
 /** Whether the group's id was made of these transactions in this order. Compares the ids before it hashes. */
@@ -66,7 +62,7 @@ export function isWholeGroup(
 
 /** Wraps canonical transaction bytes (without `TX`) and their ed25519 signature. */
 export function signedBytes(txnBytes: Uint8Array, signature: Uint8Array): Uint8Array {
-  return concatBytes([SIGNED_HEAD, signature, SIGNED_BODY, txnBytes])
+  return joinBytes([SIGNED_HEAD, signature, SIGNED_BODY, txnBytes])
 }
 
 export interface Encoded {
@@ -81,7 +77,7 @@ const known = new WeakMap<Transaction, Encoded>()
 export function encoded(txn: Transaction): Encoded {
   const before = known.get(txn)
   if (before) return before
-  const bytes = bytesToSign(txn)
+  const bytes = textToSign(txn.toByte())
   const hash = hashOf(bytes)
   const now = { bytes, txId: encodeBase32(hash), ungroupedHash: ungroupedHashOf(bytes.subarray(2)) }
   known.set(txn, now)

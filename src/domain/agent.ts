@@ -1,5 +1,4 @@
 /** An agent: who is paid, on which network, for which endpoints. */
-
 import { type EndpointDef, endpoint } from './endpoint.js'
 import { formerNames } from './endpoint-lifecycle.js'
 import { SvcError, shown } from './errors.js'

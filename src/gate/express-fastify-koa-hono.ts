@@ -56,9 +56,8 @@ export function gateOver(
     const own = terms.path && methods.length > 0 ? register(terms, terms.path, methods) : undefined
     const learned = new Map<string, RouteTable>()
     /** @param seen the path that the framework says, where it does */
-    return ({ method, target }: Pick<HostRequest, 'method' | 'target'>, seen?: unknown): Route => {
-      return (own ?? learnedTable(method, terms.path ?? seen)).findAlone(method, pathOf(target))
-    }
+    return ({ method, target }: Pick<HostRequest, 'method' | 'target'>, seen?: unknown): Route =>
+      (own ?? learnedTable(method, terms.path ?? seen)).findAlone(method, pathOf(target))
 
     function learnedTable(method: string, path: unknown): RouteTable {
       if (typeof path !== 'string')

@@ -1,13 +1,11 @@
 /** A reply is data, which a host writes. What breaks before a request is a call is an `HttpError`. */
 import { answerCode } from '../../domain/answer-codes.js'
+import type { AnswerStream } from '../../domain/handler.js'
 import type { Logger } from '../../ports/logger.js'
 
 /** A body that is sent as it comes. */
-export interface StreamedBody {
+export interface StreamedBody extends Partial<Pick<AnswerStream, 'cut' | 'unsent'>> {
   readonly chunks: AsyncIterable<Uint8Array | string>
-  /** Aborts where it must end now, also if its reader takes nothing. */
-  readonly cut?: AbortSignal
-  unsent?(cause: unknown): void
 }
 
 /** An HTTP answer: complete before its first byte is sent, unless its body is a stream. */

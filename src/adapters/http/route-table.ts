@@ -12,7 +12,7 @@ import type { FreeRoute, HostRequest, PassedRoute, Route } from './route.js'
 interface FreeOptions extends Pick<PaidRouteOptions, 'basePath'> {
   readonly freeRoutes: readonly FreeRoute[]
   readonly passed?: readonly PassedRoute[] | undefined
-  /** Routes of gates, one a table. What another spelling of their paths finds may stand past the gate: it is refused, as `notFound` says. */
+  /** The routes of gates, each in a table of its own. Another spelling of such a path could reach what stands behind the gate: it is refused. */
   readonly gated?: readonly RouteTable[]
   readonly cors: boolean | Cors
   /** What is said of paths of nobody. @default where an agent lists its paths */

@@ -1,8 +1,8 @@
 /**
  * What is checked before a payment is signed: whether the request fits what its quote says, and what the paying account lacks.
- * Facilitators say that in the words of a simulated transaction, and only after the seller has the payment. The node is asked for the first payment, after it has told its parameters, and again
- * only where the balance that it told, less what was signed since, does not suffice. So an account with money costs no more
- * questions. A node that does not answer stops no payment.
+ * A facilitator says what is lacking in the words of a simulated transaction, and only after the seller has the payment. The node is
+ * asked for the first payment, after it has told its parameters, and again only where the balance that it told, less what was signed
+ * since, does not suffice. So an account with money costs no more questions. A node that does not answer stops no payment.
  */
 import type { Algod } from '../../adapters/algorand/algod-and-indexer.js'
 import { SdkError, type SvcError, shown } from '../../domain/errors.js'

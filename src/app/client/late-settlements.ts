@@ -1,5 +1,4 @@
 /** Sellers hold the signed bytes and can submit them until the last valid round, so only the chain is asked, for any process's payments. */
-
 import type { Algod } from '../../adapters/algorand/algod-and-indexer.js'
 import { algorandChain, type ChainOptions } from '../../adapters/algorand/chain-reader.js'
 import { checkedNode } from '../../adapters/algorand/watch-node.js'

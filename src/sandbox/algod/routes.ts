@@ -1,5 +1,4 @@
 /** A node's REST interface, with a node's own words. What it does not emulate is answered with 501. */
-
 import type { Ledger } from '../ledger.js'
 import { json, type Route } from '../serve-http.js'
 import { account, application, asset, holding, noApplication } from './account-routes.js'

@@ -20,6 +20,7 @@ import { messageOf, rpc } from '../support/doors.js'
 import { gate } from '../support/gate.js'
 import { listen } from '../support/listen.js'
 import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
+import { skippableClock } from '../support/skippable-clock.js'
 
 const PRICE = 10_000n
 const KEY = { 'idempotency-key': 'a-random-key-that-no-stranger-guesses' }
@@ -213,9 +214,12 @@ describe('a stream that breaks', () => {
   })
 
   it('because it takes too long is cut', async () => {
-    const { source, seen } = paused()
-    const { seller, url } = await selling(source, {}, { streamTimeout: 50 })
+    const { source, seen, door } = paused()
+    const { clock, pass } = skippableClock()
+    const { seller, url } = await selling(source, { advanced: { clock } }, { streamTimeout: 100_000 })
     const { answer, ended } = await buying(seller, url)
+    await door.entered()
+    pass(100_000)
     await expect(answer.text()).rejects.toThrow()
     expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true, brokenBy: 'seller' })
     expect(seen.signal!.aborted).toBe(true)

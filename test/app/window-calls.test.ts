@@ -1,6 +1,7 @@
 /** The calls of a window that has a count, through the whole machine: taken, counted, given back, and a store that is silent. */
 import { describe, expect, it } from 'vitest'
 import { sharedWindows } from '../../proof/simulation/stores/shared-windows.js'
+import { DEFAULT_TIMEOUTS } from '../../src/app/charge/charge-deps.js'
 import { entitle } from '../../src/app/charge/effects/entitle.js'
 import { record } from '../../src/app/charge/effects/record.js'
 import { validate } from '../../src/app/charge/effects/validate.js'
@@ -16,7 +17,7 @@ const KEY = 'svc_key'
 const ID = windowId(OWNER, KEY)
 const HOUR_MS = 3_600_000
 const TIMEOUT_MS = 10_000
-const LEASE_MS = 15_000
+const { leaseMs: LEASE_MS, creditMs: CREDIT_MS } = DEFAULT_TIMEOUTS
 const DOWN = () => Promise.reject(new Error('down'))
 
 interface Scene {
@@ -88,10 +89,10 @@ describe('a call in a window with a count', () => {
   })
 
   it.each([
-    [{}, TIMEOUT_MS + LEASE_MS],
-    [{ stream: true, streamTimeout: 7_000 }, TIMEOUT_MS + 7_000 + LEASE_MS],
+    [{}, CREDIT_MS + TIMEOUT_MS + LEASE_MS],
+    [{ stream: true, streamTimeout: 7_000 }, CREDIT_MS + TIMEOUT_MS + 7_000 + LEASE_MS],
   ])(
-    'is reserved for its handler’s time, its stream’s (%o), and for that after which a stopped call counts as dead',
+    'is reserved for its wait for credit, its handler’s time, its stream’s (%o), and for that after which a stopped call counts as dead',
     async (def, leaseMs) => {
       const taken: TakeMove[] = []
       const { call } = windowed({
@@ -121,6 +122,19 @@ describe('a call in a window with a count', () => {
     const finals = answer.map(({ final }) => final).sort()
     expect(finals).toEqual([...Array(9).fill('quoted'), 'served'])
     expect(await stored()).toBe(0)
+  })
+
+  it('stays reserved while it waits for credit, for longer than its handler and its lease take', async () => {
+    const creditMs = 2 * (TIMEOUT_MS + LEASE_MS)
+    const isThere = () => it.world.clock.now() >= START_MS + creditMs - 1_000
+    const credit = { take: () => ({ admitted: isThere() }), giveBack() {} } as never
+    const rules = { timeouts: { ...DEFAULT_TIMEOUTS, creditMs } }
+    const it = windowed({ left: 1, given: { rules, world: { credit } } })
+    const first = it.callNow()
+    await it.timeline.run(START_MS + TIMEOUT_MS + LEASE_MS + 1)
+    expect(await it.call()).toMatchObject({ final: 'quoted', callsLeft: 0 })
+    await it.timeline.run(START_MS + creditMs)
+    expect(await first).toMatchObject({ final: 'served', callsLeft: 0 })
   })
 
   it.each<[string, Scene, string]>([
@@ -257,7 +271,7 @@ describe('while the store of windows is silent', () => {
     expect(outcome.callsLeft).toBeUndefined()
     expect(pending).toEqual([{ how: 'giveBack', id: ID, token: expect.any(String) }])
     expect(await stored()).toBe(0)
-    await timeline.run(START_MS + TIMEOUT_MS + LEASE_MS)
+    await timeline.run(START_MS + CREDIT_MS + TIMEOUT_MS + LEASE_MS)
     expect(await stored()).toBe(1)
   })
 

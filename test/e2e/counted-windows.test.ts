@@ -204,7 +204,7 @@ describe('a window with a count of calls', () => {
     expect(received(seller)).toBe(PRICE)
   })
 
-  it('reserves a call for as long as its handler and its stream may take', async () => {
+  it('reserves a call for as long as its wait for credit, its handler and its stream may take', async () => {
     const windows = memorySubscriptions()
     const leases: number[] = []
     const take: SubscriptionStore['take'] = (id, move) => {
@@ -224,7 +224,7 @@ describe('a window with a count of calls', () => {
       sold('streams', { stream: true, streamTimeout: 7_000 }),
       sold('usual', { stream: true }),
     ]
-    const advanced = { timeouts: { leaseMs: LEASE_MS } }
+    const advanced = { timeouts: { leaseMs: LEASE_MS, creditMs: 500 } }
     const seller = await open(endpoints, { stores: { subscriptions: { ...windows, take } }, advanced })
     for (const { name } of endpoints) {
       const url = `${seller.url}/${name}`
@@ -232,7 +232,7 @@ describe('a window with a count of calls', () => {
       const headers = { 'x-svc-subscription': sale.headers.get('x-svc-subscription')! }
       expect((await ask(url, { body: {}, headers })).status).toBe(200)
     }
-    expect(leases.map(ms => ms - TIMEOUT_MS - LEASE_MS)).toEqual([0, 7_000, 300_000])
+    expect(leases.map(ms => ms - 500 - TIMEOUT_MS - LEASE_MS)).toEqual([0, 7_000, 300_000])
   })
 
   it('takes nothing for refused input, for a probe and for a replay', async () => {
@@ -484,14 +484,15 @@ describe('replicas on one Redis', () => {
   })
 
   it('have a call back when its process was killed, after its lease', async () => {
+    const advanced = { timeouts: { leaseMs: LEASE_MS, creditMs: LEASE_MS } }
     const seller = await openSeller([counted(2).endpoint], {
       stores: closing(redisStores(redis.url)),
-      advanced: { timeouts: { leaseMs: LEASE_MS } },
+      advanced,
     })
     closing(seller)
     const { call, key } = await bought(seller)
     const halt = { at: 'before handler', signal: 'SIGKILL' }
-    const options = { redisUrl: redis.url, advanced: { timeouts: { leaseMs: LEASE_MS } }, halt }
+    const options = { redisUrl: redis.url, advanced, halt }
     const child = await childAgent(seller.sandbox, options, 'halting-agent.mjs')
     closing({ close: () => child.process.kill('SIGKILL') })
     await expect(ask(`${child.url}/counted`, { body: {}, headers: key })).rejects.toThrow()

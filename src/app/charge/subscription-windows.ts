@@ -69,14 +69,14 @@ export const USED_UP =
   'Every call of this subscription window is used or running; a payment buys a new window'
 
 /**
- * Reserves a call for as long as the handler and its stream may take, and for the time after which a stopped call counts as dead. If
+ * Reserves a call for its wait for credit, its handler and its stream, and for the time after which a stopped call counts as dead. If
  * its process dies, the call belongs to the window again.
  */
 export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
   const { soldAs, def } = call.endpoint
-  const leaseMs = def.timeout + streamMsOf(def) + deps.rules.timeouts.leaseMs
-  const move = { endpoint: soldAs, token: call.id, leaseMs }
-  const take = async () => deps.subscriptions.take!(id, move)
+  const { creditMs, leaseMs: deadMs } = deps.rules.timeouts
+  const leaseMs = creditMs + def.timeout + streamMsOf(def) + deadMs
+  const take = async () => deps.subscriptions.take!(id, { endpoint: soldAs, token: call.id, leaseMs })
   const taken = await take().catch((cause: unknown) => {
     // The store may have reserved the call before its answer was lost.
     deps.upkeep.pendingWindowMoves.add({ how: 'giveBack', id, token: call.id })

@@ -28,7 +28,12 @@ it('is as long as its route may take, and its stream where it sells one', async 
   const about = { name: 'Gated', handle: 'counted', description: 'Has routes.', network: 'testnet' } as const
   const gate = createGate(
     { ...about, payTo: seller.address },
-    { facilitatorUrl, algodUrl, subscriptions: { store }, advanced: { timeouts: { leaseMs: 300 } } },
+    {
+      facilitatorUrl,
+      algodUrl,
+      subscriptions: { store },
+      advanced: { timeouts: { leaseMs: 300, creditMs: 50 } },
+    },
   )
   closing({ close: () => gate.shutdown() })
   const terms = { subscription: { price: '$0.01', period: '1h', calls: 9 }, timeout: 1_000 } as const
@@ -46,5 +51,5 @@ it('is as long as its route may take, and its stream where it sells one', async 
     expect([answer.status, answer.headers.get('x-svc-subscription-remaining')]).toEqual([200, '7'])
     await answer.text()
   }
-  expect(reserved).toEqual([1_300, 3_300])
+  expect(reserved).toEqual([1_350, 3_350])
 })

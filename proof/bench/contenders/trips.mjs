@@ -114,6 +114,13 @@ async function callsAt(prefix, options) {
     ...window,
     'Idempotency-Key': 'key-of-the-benchmark-window',
   })
+  const counted = await count('counted window sold', 200, '/calls', await payment('/calls'))
+  const calls = { 'x-svc-subscription': counted.headers.get('x-svc-subscription') }
+  await count('call in a counted window', 200, '/calls', calls)
+  await count('call in a counted window, with a key', 200, '/calls', {
+    ...calls,
+    'Idempotency-Key': 'key-of-the-benchmark-calls',
+  })
   const bought = await count('balance sold', 200, '/balance', await payment('/balance'), { amount: BALANCE })
   const balance = { 'x-svc-balance-key': bought.headers.get('x-svc-balance-key') }
   const onBalance = { ...balance, 'Idempotency-Key': 'key-of-the-benchmark-balance' }

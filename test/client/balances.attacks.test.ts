@@ -604,6 +604,51 @@ describe('topping up', () => {
     expect(purchases()).toBe(1)
   })
 
+  it('is told by the call that its caller ends meanwhile', async () => {
+    const door = gate()
+    let sales = 0
+    const { agent, url } = await liar({
+      covered: () => counted(10_000, 40_000),
+      async sale(_, __, sold) {
+        if (++sales === 2) {
+          door.enter()
+          await door.opened
+        }
+        return sold
+      },
+    })
+    const { client } = payer({ topUp: AGAIN })
+    await client.topUp(agent, '$0.1')
+    await client.call(url)
+    const cancel = new AbortController()
+    const call = client.call(url, undefined, { signal: cancel.signal })
+    await door.entered()
+    cancel.abort()
+    const { txId } = [...client.receipts].at(-1)!
+    await expect(call).rejects.toMatchObject({ code: 'aborted', detail: { txId, charged: 'maybe' } })
+    door.open()
+  })
+
+  it.each(['stream', 'fetch'] as const)(
+    'by %s reads the answer to its purchase, whose connection would stay open',
+    async how => {
+      const { agent, url } = await liar({ covered: () => counted(10_000, 40_000) })
+      const purchases: Response[] = []
+      const fetchImpl: typeof fetch = async (to, init) => {
+        const response = await fetch(to, init)
+        if (String(to).endsWith('/balance') && response.ok) purchases.push(response)
+        return response
+      }
+      const { client } = payer({ topUp: AGAIN, fetchImpl })
+      await client.topUp(agent, '$0.1')
+      await client.call(url)
+      const { body } =
+        how === 'stream' ? await client.stream(url) : await client.fetch(url, { method: 'POST' })
+      await body!.cancel()
+      expect(purchases.map(({ bodyUsed }) => bodyUsed)).toEqual([true, true])
+    },
+  )
+
   it('shows no key in what fails', async () => {
     const { agent, url } = await liar({ covered: () => failure(500, 'broken') })
     const { client } = payer()

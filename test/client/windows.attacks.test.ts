@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SvcClient } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
+import { gate } from '../support/gate.js'
 import {
   ANSWER,
   type Answer,
@@ -11,6 +12,7 @@ import {
   PRICE_USD,
   quote,
   type Script,
+  type Seen,
   type Shop,
 } from './market.js'
 
@@ -245,6 +247,53 @@ it('stray keys of many calls at once delay no later call by more than one questi
   const before = seller.seen.length
   await client.call(seller.url, {})
   expect(seller.seen.length - before).toBe(2)
+})
+
+describe('one window is bought by calls at once', () => {
+  const answered = (seen: Seen) => seen.payment === undefined && 'x-svc-subscription' in seen.headers
+  const four = (url: string) => Array.from({ length: 4 }, () => ({ url, body: {} }))
+
+  it('whose quotes come in one moment', async () => {
+    const door = gate()
+    const fetchImpl: typeof fetch = async (to, init) => {
+      const response = await fetch(to, init)
+      if (response.status !== 402) return response
+      const text = await response.text()
+      door.enter()
+      await door.entered(4)
+      return new Response(text, response)
+    }
+    const { client, spent } = market.payer({ fetchImpl })
+    const seller = await market.seller(windowSeller({ subscriptionPeriod: '1h' }, () => ANSWER))
+    const outcomes = await client.callMany(four(seller.url))
+    expect(outcomes.every(({ ok }) => ok)).toBe(true)
+    expect([spent(), seller.seen.filter(answered).length]).toEqual([PRICE, 3])
+  })
+
+  it('of a seller whose balance they have tried before', async () => {
+    const door = gate()
+    const script = windowSeller({ subscriptionPeriod: '1h' }, () => ANSWER)
+    const seller = await market.seller(async (seen, shop) => {
+      const endpoint = `http://${seen.headers.host}/balance`
+      if (seen.path === '/balance' && seen.payment)
+        return shop.sell(seen.payment, { 'x-svc-balance-key': 'balance-1' })
+      if (seen.path === '/balance')
+        return quote({ resource: { url: endpoint }, accepts: [shop.entry({ amount: '100000' })] })
+      const answer = (await script(seen, shop)) as Extract<Answer, object>
+      if (answer.status !== 402) return answer
+      if ('x-svc-balance-key' in seen.headers) {
+        door.enter()
+        await door.entered(4)
+      }
+      const entry = shop.entry({ extra: { feePayer: market.sandbox.feePayer, subscriptionPeriod: '1h' } })
+      return quote({ accepts: [entry], extensions: { 'svc-balance': { info: { endpoint } } } })
+    })
+    const { client, spent } = market.payer()
+    await client.topUp(new URL(seller.url).origin, '$0.1')
+    const outcomes = await client.callMany(four(seller.url))
+    expect(outcomes.every(({ ok }) => ok)).toBe(true)
+    expect([spent(), seller.seen.filter(answered).length]).toEqual([100_000n + PRICE, 3])
+  })
 })
 
 it('an open window is not overwritten: its calls are used before those of a later one', async () => {

@@ -18,7 +18,7 @@ import { isReplay } from './charge-evidence.js'
 import { balanceInDoubt, callFailed } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import type { HeldBalance } from './held-balances.js'
-import { errorCodeOf, type HttpReply, isSuccess } from './http-reply.js'
+import { errorCodeOf, exchangeOver, type HttpReply, isSuccess } from './http-reply.js'
 import type { Asking } from './purchase.js'
 import { type BalanceOffer, challengeOf, isQuote } from './read-quote.js'
 import type { BalanceReceipt, Outcome, StreamCost, Warning } from './result-types.js'
@@ -72,12 +72,15 @@ export function onBalance(
     )
     if (!isEnough() && !isUnproven) {
       hasToppedUp = true
-      await buyBalance(new URL(agent), topUp.amount, { signal, finishPaid }, settings, isEnough).catch(
-        (error: unknown) => {
-          if (!(error instanceof SvcError)) throw error
-          warnings.push({ code: 'top_up_failed', message: error.message })
-        },
-      )
+      // Of a stream, and by fetch, only the answer to the call itself is handed over unread.
+      const whole = { ...settings, exchange: exchangeOver(settings.fetchImpl, clock) }
+      try {
+        await buyBalance(new URL(agent), topUp.amount, { signal, finishPaid }, whole, isEnough)
+      } catch (error) {
+        // An abort is the end of the call, whose error tells of the payment that was sent for it.
+        if (!(error instanceof SvcError) || signal?.aborted) throw error
+        warnings.push({ code: 'top_up_failed', message: error.message })
+      }
     }
     return usable(agent, most)[0]
   }

@@ -19,7 +19,7 @@ import {
 import type { Settings } from './client-options.js'
 import { isSoldByTheCall } from './fetch-manifest.js'
 import type { HeldBalance } from './held-balances.js'
-import { type Asking, fewerCalls, purchase } from './purchase.js'
+import { type Asking, abortedUnpaid, fewerCalls, purchase } from './purchase.js'
 import {
   type BalanceOffer,
   balanceByCall,
@@ -42,7 +42,7 @@ export async function callPaid(
   asking = SUCCESSES,
 ): Promise<Outcome> {
   const { keys } = settings
-  const tried = new Set<string>()
+  const tried = new Set<string | undefined>([undefined])
   let refused: ActiveSubscription | undefined
   const isResent = asking.slot?.payment !== undefined
   let key = isResent ? undefined : keys.keyFor(request)
@@ -57,17 +57,19 @@ export async function callPaid(
     const challenge = challengeOf(asked.reply)
     const resource = resourceIn(challenge)
     refused = verdict.refused ?? refused
-    if (key !== undefined) tried.add(key)
-    const other = isResent ? undefined : keys.purchaseOf(request.url, resource)
-    if (other) await ended(other, request)
-    // Another call may have bought a window since this one asked, and the quote may be for another window than the key.
-    const newest = isResent ? undefined : keys.keyFor(request, resource)
-    if (other || (newest !== undefined && !tried.has(newest))) {
-      key = newest
+    tried.add(key)
+    // Another call may be buying a window, or have bought one since this one asked. The quote may be for another window than the key.
+    const other = () => keys.purchaseOf(request.url, resource)
+    const hasNews = () => !isResent && (other() || !tried.has(keys.keyFor(request, resource)))
+    const taken = key !== undefined || hasNews() ? undefined : await fromBalance.answer(challenge)
+    if (taken) return taken
+    // Asked after that wait: from here to the purchase nothing waits.
+    if (hasNews()) {
+      // Without this wait, 8 calls at once in a window with one call left bought 7 windows, and lost 6 of their keys.
+      await unlessAborted(Promise.resolve(other()), request.signal, abortedUnpaid(request))
+      key = keys.keyFor(request, resource)
       continue
     }
-    const taken = key === undefined ? await fromBalance.answer(challenge) : undefined
-    if (taken) return taken
     const offer = settings.balances.offerAt(request.url)
     if (offer?.only)
       throw settings.limits.aboveMaxPrice(offer.accepted, request) ?? needsBalance(offer, challenge)
@@ -120,7 +122,7 @@ async function boughtWindow(request: HttpRequest, settings: Settings): Promise<O
     throw quotesNoWindow(request.url.origin, challenge)
   const resource = resourceIn(challenge)
   const other = keys.purchaseOf(request.url, resource)
-  if (other) await ended(other, request)
+  if (other) await unlessAborted(other, request.signal, abortedUnpaid(request))
   // Another call may have bought a window since this one asked.
   const newest = () => keys.of(request.url, resource).findLast(({ key }) => !before.has(key))
   if (other || newest()) {
@@ -130,11 +132,6 @@ async function boughtWindow(request: HttpRequest, settings: Settings): Promise<O
   const { method } = asked.request
   const buying = buy({ ...request, method }, challenge, settings, SUCCESSES, 'window')
   return keys.purchasing(request.url, resource, buying)
-}
-
-/** Without this wait, 8 calls at once in a window with one call left bought 7 windows, and lost 6 of their keys. */
-function ended(other: Promise<unknown>, { url, signal }: HttpRequest): Promise<unknown> {
-  return unlessAborted(other, signal, `The call to ${url.origin} was aborted; nothing was paid`)
 }
 
 async function buy(

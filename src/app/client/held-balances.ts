@@ -48,8 +48,7 @@ interface Doubt {
 
 export type HeldBalances = ReturnType<typeof heldBalances>
 
-const OFFERS_MAX = 1_000
-const DOUBTS_MAX = 1_000
+const REMEMBERED_MAX = 1_000
 const CHANGES_MAX = 100
 const ALONE_MAX = 200
 const SHORT_MS = 10_000
@@ -110,12 +109,8 @@ export function heldBalances(
 
   const callOf = (url: URL, idempotencyKey: string) => `${endpointOf(url)} ${idempotencyKey}`
   /** Without a doubt, the end of the call is known. */
-  const doubt = (url: URL, idempotencyKey: string, doubt?: Doubt): void => {
-    const name = callOf(url, idempotencyKey)
-    doubts.delete(name)
-    if (doubt) doubts.set(name, doubt)
-    if (doubts.size > DOUBTS_MAX) doubts.delete(doubts.keys().next().value!)
-  }
+  const doubt = (url: URL, idempotencyKey: string, doubt?: Doubt): void =>
+    remember(doubts, callOf(url, idempotencyKey), doubt)
   /** For the other processes, before a payment is sent: that it pays for this call; or that it was not charged. Whether that is new. */
   const setAlone = async (url: URL, idempotencyKey: string, isAlone: boolean): Promise<boolean> => {
     const name = callOf(url, idempotencyKey)
@@ -143,9 +138,7 @@ export function heldBalances(
     offerAt: (url: URL): BalanceOffer | undefined => offers.get(endpointOf(url)),
     quoted(url: URL, challenge: PaymentRequired | undefined): BalanceOffer | undefined {
       const offer = balanceOffer(url, challenge, network)
-      offers.delete(endpointOf(url))
-      if (offer) offers.set(endpointOf(url), offer)
-      if (offers.size > OFFERS_MAX) offers.delete(offers.keys().next().value!)
+      remember(offers, endpointOf(url), offer)
       return offer
     },
     heard(agent: string, key: string, told: Partial<HeldBalance>): void {
@@ -181,6 +174,13 @@ export function heldBalances(
     doubtOf: (url: URL, idempotencyKey: string) => doubts.get(callOf(url, idempotencyKey)),
     doubt,
   }
+}
+
+/** Or forgets it, without a value. The oldest go first. */
+function remember<T>(all: Map<string, T>, name: string, value: T | undefined): void {
+  all.delete(name)
+  if (value) all.set(name, value)
+  if (all.size > REMEMBERED_MAX) all.delete(all.keys().next().value!)
 }
 
 /** Without its key. */

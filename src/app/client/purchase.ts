@@ -117,7 +117,7 @@ async function signOrRelease(
   }
 }
 
-function abortedUnpaid({ url }: HttpRequest): string {
+export function abortedUnpaid({ url }: HttpRequest): string {
   return `The call to ${url.origin} was aborted; nothing was paid`
 }
 

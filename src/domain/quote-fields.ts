@@ -52,7 +52,7 @@ export const quoteExtra: Option<QuoteExtra | undefined> = given => {
 
 /**
  * How indexes show a seller's service: the fields `serviceName`, `tags` and `iconUrl` of a quote's `resource`. The bounds are
- * those of `@x402/extensions` 2.26. Indexes leave out what does not fit, and `@x402/core`'s schema refuses the whole quote.
+ * those of `@x402/extensions` 2.27. Indexes leave out what does not fit, and `@x402/core`'s schema refuses the whole quote.
  * Every quote of an agent has these two.
  */
 export interface ServiceMetadata {

@@ -124,6 +124,8 @@ type Piece =
 async function* piecesOf(result: StreamResult): AsyncGenerator<Piece> {
   const type = mediaTypeOf(result)
   if (type === 'text/event-stream') {
+    const tooLarge = (most: number) =>
+      new SvcError(`An event has more than ${most} characters`, 'event_too_large')
     for await (const message of messagesIn(result.body, tooLarge)) yield { message }
     return
   }
@@ -131,10 +133,6 @@ async function* piecesOf(result: StreamResult): AsyncGenerator<Piece> {
   const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
   for await (const bytes of result.body)
     yield { bytes, type, ...(isText && { text: utf8.decode(bytes, { stream: true }) }) }
-}
-
-function tooLarge(charactersMax: number): SvcError {
-  return new SvcError(`An event has more than ${charactersMax} characters`, 'event_too_large')
 }
 
 /** JSON in an event stays as it came, so that its numbers keep their digits. */

@@ -5,16 +5,16 @@ import { forwardable } from './adapters/http/paid-route.js'
 import { rootOf } from './adapters/http/read-request.js'
 import { HttpError, type Reply } from './adapters/http/reply.js'
 import type { HostRequest, PassedRoute } from './adapters/http/route.js'
-import { memoryCounters } from './adapters/memory/counters.js'
-import { memoryRuns } from './adapters/memory/recent-runs.js'
 import { ajvValidator } from './adapters/validation/ajv.js'
 import { ownerOf } from './app/charge/names-in-stores.js'
 import { defineAgent, defineEndpoint } from './app/define-agent.js'
 import { forwarder } from './app/forward-to-upstream.js'
+import { lastingOf } from './app/server/assemble.js'
 import { handlerParts } from './app/server/create-handler.js'
+import type { ShutdownReport } from './app/server/drain.js'
 import type { ServeOptions } from './app/server/options/server-options.js'
 import { settingsOf } from './app/server/options/server-settings.js'
-import type { Audit, BesideTheCore } from './app/server/server-environment.js'
+import { environmentOf } from './app/server/server-environment.js'
 import type { AgentDef, AgentOptions } from './domain/agent.js'
 import { type EndpointDef, type EndpointOptions, TIMEOUT_DEFAULT_MS } from './domain/endpoint.js'
 import { firstName } from './domain/endpoint-lifecycle.js'
@@ -51,33 +51,33 @@ export interface Sold extends SvcServer {
 
 /** @throws SvcError `invalid_options`, and an agent's, an endpoint's and a server's codes */
 export function sell(terms: Terms, options: ServeOptions): Sold {
-  const stores = { rateLimit: memoryCounters(), runs: memoryRuns(100), ...options.stores }
-  // One journal and one page for all of them.
-  let audit: Audit | undefined
-  const beside: BesideTheCore = {
-    ...BESIDE,
-    audit(settings) {
-      audit ??= BESIDE.audit(settings)
-      return { ...audit, openJournal() {}, endStreams() {}, close: async () => {} }
-    },
-  }
   const read = (given: Terms) => {
     const { agent, free } = soldBy(given)
-    const settings = settingsOf(agent, { ...options, stores })
+    const settings = settingsOf(agent, options)
     const { handle, formerly, payTo, endpoints, balance } = agent
     const owner = ownerOf(settings.network, payTo, firstName(handle, formerly)).agent
     return { settings, free, owner, balance, names: endpoints.map(({ name }) => name) }
   }
+  const first = read(terms)
+  const atWork = (): number => [now, ...earlier].reduce((sum, each) => sum + each.inFlight(), 0)
+  const lasting = lastingOf(first.settings, environmentOf(first.settings, BESIDE), atWork)
+  const nothing = async () => {}
+  const kept = {
+    ...lasting,
+    openJournal: nothing,
+    endStreams: nothing,
+    close: nothing,
+    closeRemotes: nothing,
+  }
   const opened = ({ settings, free }: ReturnType<typeof read>) => ({
     settings,
-    ...handlerParts(settings, { ...beside, passed: free }),
+    ...handlerParts(settings, { ...BESIDE, passed: free }, kept),
     requests: new Set<unknown>(),
   })
-  const first = read(terms)
   let now = opened(first)
-  let isStopping = false
+  let ended: Promise<ShutdownReport> | undefined
   let sellsBalances = first.balance !== undefined
-  audit!.openJournal()
+  lasting.openJournal()
   /** Those of earlier terms, while calls that began with them are at work. */
   const earlier = new Set<typeof now>()
   /** Only the end of the process cuts what was paid for. A request whose body is on its way is no call yet. */
@@ -97,14 +97,19 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
         begun.node(req, res)
       },
       shutdown(reason, endConnections) {
-        isStopping = true
-        const ended = [...earlier].map(each => each.shutdown(reason))
-        return now.shutdown(reason, async report => {
-          await Promise.all(ended)
-          audit!.endStreams()
+        const all = Promise.all([now, ...earlier].map(each => each.shutdown(reason)))
+        ended ??= all.then(async reports => {
+          const worst = reports.find(({ outcome }) => outcome === 'timedOut') ?? reports[0]!
+          const report = { ...worst, abandoned: reports.reduce((sum, each) => sum + each.abandoned, 0) }
+          lasting.endStreams()
           await endConnections?.(report)
-          await audit!.close()
+          const closed = lasting.closeRemotes()
+          await lasting.close()
+          // As at a handler's end: nothing waits twice for a submitted payment.
+          if (report.outcome === 'drained') await closed
+          return report
         })
+        return ended
       },
     },
     options,
@@ -115,7 +120,7 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
       const refuse = (why: string): never => {
         throw new SvcError(`${why}: start svc sell anew`, 'invalid_options')
       }
-      if (isStopping) refuse('The server stops, and nothing would wait for what these terms sell')
+      if (ended) refuse('The server stops, and nothing would wait for what these terms sell')
       if (next.owner !== first.owner)
         refuse('Terms of another seller (payTo, network, handle), and what was bought stays with this one')
       if (sellsBalances && !next.balance)

@@ -37,7 +37,10 @@ async function projectFrom(template: Template, place: string): Promise<Project> 
   const runsTypeScript = typeScriptFlags() !== undefined
   await checkEmpty(folder)
   await mkdir(folder, { recursive: true })
-  await cp(join(PACKAGE_FOLDER, 'templates', template), folder, { recursive: true, filter: isSource })
+  // A template that was run in its own folder leaves these behind.
+  const left = /[\\/]templates[\\/][^\\/]+[\\/](node_modules|dist|package-lock\.json)$/
+  const filter = (path: string) => !left.test(path)
+  await cp(join(PACKAGE_FOLDER, 'templates', template), folder, { recursive: true, filter })
   await rename(join(folder, GITIGNORE), join(folder, `.${GITIGNORE}`))
   for (const file of await readdir(folder, { recursive: true, withFileTypes: true }))
     if (file.isFile())
@@ -96,11 +99,6 @@ export async function commitElsewhere(folder: string): Promise<string | undefine
   const address = /^https:\/\/[^@]+$/.test(url) ? url : /^git@([^:]+):(.+)$/.exec(url)
   if (!address || !/^\s*origin\//m.test(holders)) return undefined
   return `git+${typeof address === 'string' ? address : `ssh://git@${address[1]}/${address[2]}`}#${commit}`
-}
-
-/** A template that was run in its own folder leaves these behind. */
-function isSource(path: string): boolean {
-  return !/[\\/]templates[\\/][^\\/]+[\\/](node_modules|dist|package-lock\.json)$/.test(path)
 }
 
 async function rewrite(path: string, change: (text: string) => string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Everything that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
+/** Everything that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks; and the metrics. */
 import type { Settings } from '../app/server/options/server-settings.js'
 import type { Audit } from '../app/server/server-environment.js'
 import { isLoopback } from '../domain/caller-ip-network.js'
@@ -20,7 +20,7 @@ const WEBHOOK_GRACE_MS = 5_000
 const TRACING = Symbol.for('opentelemetry.js.api.1')
 const spans = loadOnce(async () => (await import('./opentelemetry-spans.js')).callSpans())
 
-export function auditOf(settings: Settings): Audit {
+export function auditOf(settings: Settings, inFlight: () => number): Audit {
   const { agent, network, audit, journal: kept, algodUrl, logger } = settings
   const { page, keepsMessages } = audit
   const { handle, payTo } = agent
@@ -49,6 +49,16 @@ export function auditOf(settings: Settings): Audit {
     })
   const webhooks = settings.webhooks.map(webhook => settlementWebhook(webhook, header, logger))
   let file: Journal | undefined
+  const condition = kept ? () => file?.condition() : undefined
+  // Prometheus' library is loaded with the first call that ends, or the first reading.
+  const metrics = loadOnce(async () => {
+    const { prometheusMetrics } = await import('./prometheus-metrics.js')
+    return prometheusMetrics(inFlight, condition)
+  })
+  // A failure is told to whoever reads the metrics.
+  const toMetrics: CallObserver = {
+    ended: async call => (await metrics().catch(() => undefined))?.ended(call),
+  }
   const toFile: CallObserver = { ended: call => file?.ended(call), streaming: call => file?.streaming(call) }
   const toSpans: CallObserver = {
     async ended(call) {
@@ -58,8 +68,9 @@ export function auditOf(settings: Settings): Audit {
     },
   }
   return {
-    callObservers: [...webhooks, feed, kept && toFile, toSpans].filter(observer => observer !== undefined),
-    ...(kept && { journal: () => file?.condition() }),
+    callObservers: [toMetrics, ...webhooks, feed, kept && toFile, toSpans].filter(each => each !== undefined),
+    metrics: async () => (await metrics()).text(),
+    ...(condition && { journal: condition }),
     openJournal() {
       if (kept) file = journal({ path: kept.path, bytesMax: kept.maxBytes, header, logger })
     },

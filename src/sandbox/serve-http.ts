@@ -95,7 +95,8 @@ async function answer(routes: readonly Route[], message: IncomingMessage): Promi
   const path = target.startsWith('/v2/') ? target.replace(/\/$/, '') : target
   const { method, headers } = message
   const allowed = routes.filter(route => route.path.test(path))
-  const ofNode = isOfNode(path, allowed)
+  // What begins as a node's paths do is answered by the node, also where it has no such path.
+  const ofNode = allowed.length > 0 ? allowed.some(each => each.ofNode) : /^\/v2(\/|$)/.test(path)
   const isPreflight = method === 'OPTIONS' && (ofNode || allowed.length > 0)
   const wanted = isPreflight ? headers['access-control-request-method'] : method
   const route = allowed.find(each => each.method === wanted)
@@ -108,11 +109,6 @@ async function answer(routes: readonly Route[], message: IncomingMessage): Promi
     body: await bodyOf(message, ofNode),
     parts: (route.path.exec(path) ?? []).slice(1).map(decoded),
   })
-}
-
-/** What begins as a node's paths do is answered by the node, also where it has no such path. */
-function isOfNode(path: string, allowed: readonly Route[]): boolean {
-  return allowed.length > 0 ? allowed.some(({ ofNode }) => ofNode) : /^\/v2(\/|$)/.test(path)
 }
 
 function noRouteOfNode(allowed: readonly Route[]): BadRequest {

@@ -12,7 +12,7 @@ const FOREIGN: Readonly<Record<string, string>> = {
   'src/audit/reconciliation/owed-refunds.ts': 'findings of an audit',
   'src/audit/journal/line-order-check.ts': 'findings of an audit',
   'src/adapters/facilitator/verdict-of-response.ts': 'reasons of facilitators',
-  'src/adapters/metrics/': 'names of metrics',
+  'src/audit/prometheus-metrics.ts': 'names of metrics',
   'src/facilitator/facilitator-metrics.ts': 'names of metrics',
   'src/adapters/redis/connection.ts': "Redis's own words",
   'src/facilitator/official-group-checks.ts': "reasons of facilitators, spelled as a real one's",

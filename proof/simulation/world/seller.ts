@@ -160,8 +160,8 @@ export class Seller {
         return (host === BACKUP_HOST ? world.backup : world.facilitator).exchangeFor(process)
       },
       paymentReader: async () => reader,
-      audit: (settings: ServerSettings) => {
-        const audit = auditOf(settings)
+      audit: (settings: ServerSettings, inFlight: () => number) => {
+        const audit = auditOf(settings, inFlight)
         return { ...audit, callObservers: [...audit.callObservers, journal] }
       },
       registry: () => undefined,

@@ -9,7 +9,7 @@ import { parseBaseUnits } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts, otherThan } from '../../domain/network.js'
 import { type PaymentRequired, type PaymentRequirements, X402_VERSION } from '../../domain/x402.js'
 import { type Clock, systemClock, withTimeout } from '../../ports/clock.js'
-import type { ByteSigner, PaymentSigner, Signer } from '../../ports/payment-signer.js'
+import type { PaymentSigner, Signer } from '../../ports/payment-signer.js'
 import { type Random, randomId, systemRandom } from '../../ports/random.js'
 import { decodeAddress } from './address.js'
 import { type Algod, cachedParams } from './algod-and-indexer.js'
@@ -50,7 +50,8 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
   if (!sender) throw new SdkError('The address of the signer is no Algorand address', 'invalid_key')
 
   const { signBytes } = key
-  const textSigner = externalKey ? signBytes?.bind(key) : 'sign' in key ? ownTextSigner(key) : undefined
+  const ownTextSigner = 'sign' in key ? (text: Uint8Array) => key.sign(prefixed(text)) : undefined
+  const textSigner = externalKey ? signBytes?.bind(key) : ownTextSigner
 
   return {
     address: key.address,
@@ -75,9 +76,11 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
       const group = paymentGroup({ ...terms, sender, network, suggested, note: noteSource() })
       const { timeoutMs } = options
       const signing = signatureBy(key, group)
+      const late = `The signer did not answer within ${timeoutMs} ms; nothing was paid`
+      // A signature that comes later is not used.
       const signature = await (timeoutMs === undefined
         ? signing
-        : withTimeout(clock, timeoutMs, signing, lateSigner(timeoutMs)))
+        : withTimeout(clock, timeoutMs, signing, new SdkError(late, 'signer_timeout')))
       if (externalKey && !isSignedBy(sender, group, signature))
         throw new SdkError(
           `The signer did not sign the payment as ${key.address}; nothing was paid`,
@@ -94,10 +97,6 @@ const MX = new TextEncoder().encode('MX')
 
 function prefixed(text: Uint8Array): Uint8Array {
   return concatBytes([MX, text])
-}
-
-function ownTextSigner(key: ByteSigner) {
-  return (text: Uint8Array) => key.sign(prefixed(text))
 }
 
 function termsOf(accepted: PaymentRequirements, network: NetworkFacts) {
@@ -137,11 +136,6 @@ async function signatureBy(key: Signer, { transactions, paymentIndex }: PaymentG
   const signature = answer && signatureIn(answer, payment)
   if (signature) return signature
   throw new SdkError('The wallet signed something else than the payment; nothing was paid', 'invalid_key')
-}
-
-/** A signature that comes later is not used. */
-function lateSigner(timeoutMs: number): SvcError {
-  return new SdkError(`The signer did not answer within ${timeoutMs} ms; nothing was paid`, 'signer_timeout')
 }
 
 function isSignedBy(sender: Uint8Array, { transactions, paymentIndex }: PaymentGroup, signature: Uint8Array) {

@@ -24,7 +24,7 @@ export interface FreeRoutesOptions {
   }
   health(): Promise<Condition>
   readiness(): Promise<Condition>
-  readonly metrics: { text(): Promise<string> }
+  readonly metrics: () => Promise<string>
   readonly runs: Runs
   /** Public names under which metrics and runs are answered. */
   readonly operationsHosts: ReadonlySet<string>
@@ -69,7 +69,7 @@ export function freeRoutes(options: FreeRoutesOptions): readonly FreeRoute[] {
         return {
           status: 200,
           headers: ['Content-Type', 'text/plain; version=0.0.4; charset=utf-8'],
-          body: await metrics.text(),
+          body: await metrics(),
         }
       }),
     doors.runs && privateRoute('/_svc/runs', readers, () => jsonReply(200, runs.list().map(run))),

@@ -13,12 +13,10 @@ import { mcpTransport } from '../../adapters/mcp/transport.js'
 import { storesOf } from '../../adapters/memory/charge-store.js'
 import { memoryCounters } from '../../adapters/memory/counters.js'
 import { memoryRuns } from '../../adapters/memory/recent-runs.js'
-import type { Metrics, MetricsSources } from '../../adapters/metrics/prometheus-metrics.js'
 import { A2A_PATH, agentCard, CARD_PATHS, MCP_PATH } from '../../domain/agent-card.js'
 import { isLoopback } from '../../domain/caller-ip-network.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { firstName } from '../../domain/endpoint-lifecycle.js'
-import { loadOnce } from '../../domain/load-once.js'
 import { methodsOf, pathOfEndpoint } from '../../domain/path-pattern.js'
 import { silentLogger } from '../../ports/logger.js'
 import type { ChargeDeps } from '../charge/charge-deps.js'
@@ -42,28 +40,51 @@ import { boundedSubscriptions, checkMoves, sweeping } from './subscription-store
 /** When what the first payment needs is loaded, unless a payment comes before. */
 const PREPARED_MS = 500
 
+/** What a server tells, and knows of the outside. `svc sell` goes on with it when its terms change, and closes it itself. */
+export type Lasting = ReturnType<typeof lastingOf>
+
+/** @throws SvcError `invalid_options`, `invalid_facilitator` */
+export function lastingOf(settings: Settings, around: ServerEnvironment, inFlight: () => number) {
+  const { network, stores = {} } = settings
+  const { clock } = around
+  const audit = around.audit(settings, inFlight)
+  const facilitators = facilitatorsOf(settings, around)
+  const nodes = nodesOf(settings, around)
+  const chain = algorandChain({ network, ...nodes, watch: nodeStatusLog(settings), clock })
+  return {
+    ...audit,
+    runs: stores.runs ?? memoryRuns(settings.runsCapacity),
+    rateLimit: stores.rateLimit ?? memoryCounters({ clock }),
+    facilitators,
+    chain,
+    async closeRemotes() {
+      chain.close()
+      await Promise.all([...facilitators, ...Object.values(nodes)].map(remote => remote?.close()))
+    },
+  }
+}
+
 /** @throws SvcError `invalid_options`, `invalid_facilitator`, `journal_locked`, `journal_unwritable` */
-export function assemble(settings: Settings, drain: Drain, around: ServerEnvironment) {
+export function assemble(
+  settings: Settings,
+  drain: Drain,
+  around: ServerEnvironment,
+  lasting: Lasting = lastingOf(settings, around, drain.count),
+) {
   const { agent, basePath, doors, logger, network, rules, stores = {} } = settings
   const { clock, random } = around
   const quoteLifeMs = settings.maxTimeoutSeconds * 1_000
-  const audit = around.audit(settings)
-  const { journal } = audit
-  const runs = stores.runs ?? memoryRuns(settings.runsCapacity)
-  const metrics = metricsWhenUsed({ inFlight: drain.count, journal })
+  const { facilitators, chain, metrics, journal, runs, rateLimit } = lasting
   const logged = logger === silentLogger ? [] : [requestLog(logger)]
-  const callObservers = [runs, metrics, ...logged, ...audit.callObservers]
+  const callObservers = [runs, ...logged, ...lasting.callObservers]
   const onDecided = (txId: string, landed: boolean) =>
     tellObservers(callObservers, logger, observer => observer.decided?.(txId, landed))
   const bodies = new BodyBudget(settings.maxUnpaidBodyBytes)
   const owner = ownerOf(network, agent.payTo, firstName(agent.handle, agent.formerly))
   const entryOf = entryMaker(settings, owner)
   const endpoints = new Map(agent.endpoints.map(def => [def.name, entryOf(def)]))
-  const facilitators = facilitatorsOf(settings, around)
-  const remotes = nodesOf(settings, around)
   const own = storesOf(`${owner.seller} ${chainOf(settings)}`, clock, settings.idempotency?.max)
   const store = stores.charges ?? own.charges()
-  const chain = algorandChain({ network, ...remotes, watch: nodeStatusLog(settings), clock })
   const ownWindows = settings.subscriptions.store ?? stores.subscriptions
   checkMoves(agent, store, ownWindows)
   const subscriptions = ownWindows ? boundedSubscriptions(ownWindows, clock) : own.subscriptions()
@@ -85,7 +106,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     chain,
     store,
     subscriptions,
-    rateLimit: stores.rateLimit ?? memoryCounters({ clock }),
+    rateLimit,
     credit: stores.credit ?? own.credit(),
     upkeep,
     reader: around.paymentReader,
@@ -158,7 +179,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     runs,
     operationsHosts: settings.operationsHosts,
     doors,
-  }).concat(transports, audit.routes)
+  }).concat(transports, lasting.routes)
   const gated: RouteTable[] = []
   const table = routeTable({
     ...mount,
@@ -170,7 +191,7 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
     cors: settings.cors,
   })
   // Open the journal last, when nothing else can fail: `closeObservers` releases its lock.
-  audit.openJournal()
+  lasting.openJournal()
   const paid = agent.endpoints.flatMap(def =>
     methodsOf(def).map(method => `${method} ${basePath}${pathOfEndpoint(def)}`),
   )
@@ -194,12 +215,11 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
       stopPreparing()
       stopSweeping()
       for (const part of Object.values(upkeep)) part.close()
-      chain.close()
       own.leave()
-      await Promise.all([...facilitators, ...Object.values(remotes), registry].map(remote => remote?.close()))
+      await Promise.all([lasting.closeRemotes(), registry?.close()])
     },
-    endStreams: audit.endStreams,
-    closeObservers: audit.close,
+    endStreams: lasting.endStreams,
+    closeObservers: lasting.close,
   }
 }
 
@@ -210,17 +230,4 @@ export function assemble(settings: Settings, drain: Drain, around: ServerEnviron
 function chainOf({ algodUrl, facilitatorsElsewhere }: Settings): string {
   const urls = [algodUrl, ...facilitatorsElsewhere.map(({ url }) => url)].map(url => new URL(url))
   return urls.every(({ hostname }) => isLoopback(hostname)) ? urls[0]!.port : ''
-}
-
-/** Prometheus' library is loaded with the first call that ends, or the first reading. */
-function metricsWhenUsed(sources: MetricsSources): Metrics {
-  const metrics = loadOnce(async () => {
-    const { prometheusMetrics } = await import('../../adapters/metrics/prometheus-metrics.js')
-    return prometheusMetrics(sources)
-  })
-  return {
-    // A failure is told to whoever reads the metrics.
-    ended: async call => (await metrics().catch(() => undefined))?.ended(call),
-    text: async () => (await metrics()).text(),
-  }
 }

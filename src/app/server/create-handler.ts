@@ -6,7 +6,7 @@ import { fetchHost } from '../../adapters/http/fetch-host.js'
 import { type KoaHost, koaHost } from '../../adapters/http/koa-host.js'
 import type { Koa } from '../../adapters/http/koa-request.js'
 import { pathOf } from '../../adapters/http/route-table.js'
-import { assemble } from './assemble.js'
+import { assemble, type Lasting } from './assemble.js'
 import { createDrain, type ShutdownReport } from './drain.js'
 import type { Settings } from './options/server-settings.js'
 import { type BesideTheCore, environmentOf } from './server-environment.js'
@@ -45,16 +45,18 @@ export interface AgentHandler {
   shutdown(reason?: string): Promise<ShutdownReport>
 }
 
-export interface HandlerParts extends AgentHandler, Pick<ReturnType<typeof assemble>, 'sell'> {
+export interface HandlerParts
+  extends AgentHandler,
+    Pick<ReturnType<typeof assemble>, 'sell' | 'routes' | 'network'> {
   readonly app: Koa
   /** Whether this path is answered here. */
   isKnown(path: string): boolean
   readonly host: KoaHost
   readonly answerFetch: ReturnType<typeof fetchHost>['answer']
-  readonly routes: readonly string[]
-  readonly network: string
   /** Resolves when no call is at work, the stores have answered how all of them ended, and the chain where that was in doubt. */
   empty(): Promise<unknown>
+  /** How many calls are at work. */
+  inFlight(): number
   /** As the handler's own; `endConnections` runs when no call is left, and before what the agent has opened closes. */
   shutdown(
     reason?: string,
@@ -63,11 +65,12 @@ export interface HandlerParts extends AgentHandler, Pick<ReturnType<typeof assem
 }
 
 /** The handler, and what `serve` and `createServer` need of it. */
-export function handlerParts(settings: Settings, beside: BesideTheCore): HandlerParts {
+export function handlerParts(settings: Settings, beside: BesideTheCore, lasting?: Lasting): HandlerParts {
   const { clientAddress, logger } = settings
   const around = environmentOf(settings, beside)
   const drain = createDrain(settings.shutdownTimeoutMs, around.clock)
-  const { table, sent, endStreams, closeRemotes, closeObservers, ...sold } = assemble(settings, drain, around)
+  const parts = assemble(settings, drain, around, lasting)
+  const { table, sent, endStreams, closeRemotes, closeObservers, ...sold } = parts
   const turnEnd = turns()
   const host = koaHost(table, logger, turnEnd)
   const { app, middleware } = host
@@ -80,6 +83,7 @@ export function handlerParts(settings: Settings, beside: BesideTheCore): Handler
     app,
     isKnown,
     empty: () => drain.empty().then(sent),
+    inFlight: drain.count,
     host,
     answerFetch: byFetch.answer,
     fetch: byFetch.handle,

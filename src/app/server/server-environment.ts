@@ -46,7 +46,7 @@ function bound(clock: Clock): Clock {
 
 export interface BesideTheCore {
   /** @throws SvcError `invalid_options` for a webhook that cannot be delivered */
-  readonly audit: (settings: Settings) => Audit
+  readonly audit: (settings: Settings, inFlight: () => number) => Audit
   /** The registry that the settings name; `undefined` where they name none. */
   readonly registry: (settings: Settings, exchange: MakeExchange) => Registry | undefined
   /** Paths that another server answers unpaid. */
@@ -56,6 +56,8 @@ export interface BesideTheCore {
 /** All that an operator may switch on to see how each call ended: the page, the journal, traces, webhooks. */
 export interface Audit {
   readonly callObservers: readonly CallObserver[]
+  /** The text that Prometheus reads. */
+  metrics(): Promise<string>
   readonly journal?: () => JournalCondition | undefined
   /** @throws SvcError `journal_locked`, `journal_unwritable` */
   openJournal(): void

@@ -39,7 +39,8 @@ export function beginJournalFile(path: string, headerFor: (next: number) => stri
     const { size, ino } = fstatSync(fd)
     const next = Math.max(from, numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1)
     // A process that was killed while writing may have left half a line, or one without its newline: the header begins a new one.
-    const header = Buffer.from(endsMidLine(fd, size) ? `\n${headerFor(next)}` : headerFor(next))
+    const endsMidLine = size > 0 && readAt(fd, 1, size - 1)[0] !== NEWLINE
+    const header = Buffer.from(endsMidLine ? `\n${headerFor(next)}` : headerFor(next))
     for (let at = 0; at < header.length; ) at += writeSync(fd, header, at)
     fdatasyncSync(fd)
     return { bytes: size + header.length, isUsed: size > 0, next, ino }
@@ -85,10 +86,6 @@ function numberAfterTail(fd: number, size: number): number | undefined {
     if (start >= 0 || bytes === size) return lineIn(end + 1) ?? lineIn(start + 1, end)
   }
   return undefined
-}
-
-function endsMidLine(fd: number, size: number): boolean {
-  return size > 0 && readAt(fd, 1, size - 1)[0] !== NEWLINE
 }
 
 function readAt(fd: number, bytes: number, at: number): Buffer {

@@ -187,13 +187,10 @@ export const OPTIONS = {
 /** @throws SvcError `invalid_options` */
 export function listeningOf({ port, requestTimeout, maxConnections }: Listening) {
   const headersTimeout = Math.min(HEADERS_TIMEOUT_MS, requestTimeout)
-  return { port: port ?? portOfEnvironment(), headersTimeout, requestTimeout, maxConnections }
+  // The environment's is for `serve` alone: a handler in another host's server has nothing to do with it.
+  const asked = port ?? PORT(process.env.PORT ? Number(process.env.PORT) : DEFAULT_PORT, 'port')
+  return { port: asked, headersTimeout, requestTimeout, maxConnections }
 }
 
 type Listening = Pick<ReadOptions<typeof OPTIONS>, 'port'> &
   Pick<ReadOptions<typeof ADVANCED_OPTIONS>, 'requestTimeout' | 'maxConnections'>
-
-/** Read by `serve` alone: a handler in another host's server has nothing to do with it. */
-function portOfEnvironment(): number {
-  return PORT(process.env.PORT ? Number(process.env.PORT) : DEFAULT_PORT, 'port')
-}

@@ -1,26 +1,27 @@
 /** Counts calls for Prometheus. The labels are names of endpoints and statuses, so the number of series is bounded. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { recentBookings } from '../../domain/income-bookings.js'
-import { usdNumber } from '../../domain/money.js'
-import type { CallObserver, EndedCall } from '../../ports/call-observer.js'
-
-export interface Metrics extends CallObserver {
-  /** The text that Prometheus reads: our metrics, then Node's. */
-  text(): Promise<string>
-}
+import type { Audit } from '../app/server/server-environment.js'
+import { recentBookings } from '../domain/income-bookings.js'
+import { usdNumber } from '../domain/money.js'
+import type { EndedCall } from '../ports/call-observer.js'
 
 /** Buckets from a quote to the slowest handler, in seconds. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
-export interface MetricsSources {
-  readonly inFlight: () => number
-  /** The calls that wait for the journal, and the calls that it lost; `undefined` where there is no journal. */
-  readonly journal?: () => { readonly waiting: number; readonly lost: number } | undefined
-}
-
-export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metrics {
+/** @param journal `undefined` where there is none */
+export function prometheusMetrics(inFlight: () => number, journal: Audit['journal']) {
   const registry = new Registry()
   const registers = [registry]
+  const counter = (name: string, help: string) => new Counter({ name, help, registers })
+  const gauge = (name: string, help: string, now: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(now())
+      },
+    })
   /** Counted here and copied when Prometheus reads: the library hashes the labels at each increment. */
   const ended = new Map<string, Map<number, number>>()
   new Counter({
@@ -34,21 +35,13 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
         for (const [status, count] of counts) this.inc({ endpoint, status }, count)
     },
   })
-  new Gauge({
-    name: 'svc_requests_in_flight',
-    help: 'Calls of paid endpoints that have not ended.',
-    registers,
-    collect() {
-      this.set(inFlight())
-    },
-  })
+  gauge('svc_requests_in_flight', 'Calls of paid endpoints that have not ended.', inFlight)
   const duration = new Histogram({
     name: 'svc_request_duration_seconds',
     help: 'How long calls of paid endpoints took, quotes among them.',
     buckets: DURATION_BUCKETS,
     registers,
   })
-  const counter = (name: string, help: string) => new Counter({ name, help, registers })
   const settled = counter(
     'svc_settled_total',
     'Payments that landed: settled by their call, or found landed by a later one.',
@@ -65,7 +58,22 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
     'svc_settlement_mismatch_total',
     'Settlements in which the facilitator named another transaction, network or payer than was asked for.',
   )
-  if (journal) journalMetrics(journal, registers)
+  if (journal) {
+    new Counter({
+      name: 'svc_journal_lost_total',
+      help: 'Ended calls that the journal could not keep.',
+      registers,
+      collect() {
+        this.reset()
+        this.inc(journal()?.lost ?? 0)
+      },
+    })
+    gauge(
+      'svc_journal_waiting',
+      'Ended calls that are not on the journal’s disk yet.',
+      () => journal()?.waiting ?? 0,
+    )
+  }
   const books = recentBookings()
   return {
     ended(call: EndedCall) {
@@ -82,28 +90,9 @@ export function prometheusMetrics({ inFlight, journal }: MetricsSources): Metric
       if (mismatch !== undefined) mismatches.inc()
       if (streamBroken) brokenStreams.inc()
     },
+    /** The text that Prometheus reads: our metrics, then Node's. */
     text: async () => (await Promise.all([registry.metrics(), processRegistry().metrics()])).join('\n'),
   }
-}
-
-function journalMetrics(condition: NonNullable<MetricsSources['journal']>, registers: Registry[]): void {
-  new Counter({
-    name: 'svc_journal_lost_total',
-    help: 'Ended calls that the journal could not keep.',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(condition()?.lost ?? 0)
-    },
-  })
-  new Gauge({
-    name: 'svc_journal_waiting',
-    help: 'Ended calls that are not on the journal’s disk yet.',
-    registers,
-    collect() {
-      this.set(condition()?.waiting ?? 0)
-    },
-  })
 }
 
 /** Gauges whose names Prometheus' linter refuses. Each has a twin without `_total` and with the same value. */

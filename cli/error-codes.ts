@@ -49,7 +49,7 @@ not_an_event_stream event_too_large 1 The answer of events(), which was paid, ha
 not_a_balance 1 topUp found another quote than asked for; or an answer without a key, and then detail.charged is yes: ask the seller.
 balance_required 3 The endpoint takes a balance only, and none here suffices; the message has the call's price: client.topUp(agentUrl, '$5'), or svc balance.
 balance_busy 1 Another process buys a balance there, or another wallet's purchase is in doubt: try again.
-balance_file_unusable 1 The file of svc balance cannot be read, written or locked: see its rights; delete a .lock that no process holds.
+balance_file_unusable 1 The file of svc balance cannot be read, written or locked: see its rights.
 balance_gone 1 The end of an earlier call with this key is not known, and its balance is gone. It may have been charged: ask the seller.
 not_a_subscription 1 subscribe: the endpoint sells single calls; or the answer had no key, and then detail.charged is yes if it was paid. Use call.
 invalid_subscription 2 useSubscription got an invalid key or end: give the seller's.

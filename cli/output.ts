@@ -159,21 +159,18 @@ const TOKENS = /"(?:[^"\\]|\\.)*"|\[\s*\]|\{\s*\}|[[\]{},:]|\s+|[^\s"[\]{},:]+/g
 export function indented(text: string): string {
   if (text.length > INDENTED_LENGTH_MAX || deeperThan(text, INDENTED_DEPTH_MAX)) return text
   let depth = 0
-  const line = () => `\n${'  '.repeat(depth)}`
+  const line = (deeper = 0) => {
+    depth += deeper
+    return `\n${'  '.repeat(depth)}`
+  }
   return text.replace(TOKENS, token => {
     const [first] = token
     if (first === '"') return token
     if (token.trim() === '') return ''
     if (first === ',') return `,${line()}`
     if (first === ':') return ': '
-    if (token === '[' || token === '{') {
-      depth++
-      return token + line()
-    }
-    if (token === ']' || token === '}') {
-      depth--
-      return line() + token
-    }
+    if (token === '[' || token === '{') return token + line(1)
+    if (token === ']' || token === '}') return line(-1) + token
     return token.replace(/\s/g, '')
   })
 }

@@ -9,14 +9,19 @@ async function stored(store: SubscriptionStore, id: string, record: Subscription
   await (store.putIfAbsent ? store.putIfAbsent(id, record) : store.put!(id, record))
 }
 
+async function sold(make: MakeSubscriptions) {
+  const made = await make()
+  const id = randomUUID()
+  const record = { endpoint: 'reports/daily', expiresAtMs: made.now() + made.windowMs }
+  await stored(made.store, id, record)
+  return { ...made, id, record }
+}
+
 /** Defines the tests that every {@link SubscriptionStore} has to pass. Those of counted windows pass a store without `take`. */
 export const subscriptionsContract: Contract<MakeSubscriptions> = ({ describe, expect, it }, name, make) => {
   describe(`subscriptions: ${name}`, () => {
     it('a window is found by its id, exactly as it was sold', async () => {
-      const { store, now, windowMs } = await make()
-      const id = randomUUID()
-      const record = { endpoint: 'reports/daily', expiresAtMs: now() + windowMs }
-      await stored(store, id, record)
+      const { store, id, record } = await sold(make)
       expect(await store.get(id)).toEqual(record)
     })
 
@@ -26,10 +31,7 @@ export const subscriptionsContract: Contract<MakeSubscriptions> = ({ describe, e
     })
 
     it('one that is stored again as it was sold stays as it is', async () => {
-      const { store, now, windowMs } = await make()
-      const id = randomUUID()
-      const record = { endpoint: 'a', expiresAtMs: now() + windowMs }
-      await stored(store, id, record)
+      const { store, id, record } = await sold(make)
       await stored(store, id, { ...record })
       expect(await store.get(id)).toEqual(record)
     })
@@ -64,10 +66,8 @@ export const subscriptionsContract: Contract<MakeSubscriptions> = ({ describe, e
     })
 
     it('a window that was taken back is gone, and taking it back again is harmless', async () => {
-      const { store, now, windowMs } = await make()
+      const { store, id } = await sold(make)
       if (!store.delete) return
-      const id = randomUUID()
-      await stored(store, id, { endpoint: 'a', expiresAtMs: now() + windowMs })
       await store.delete(id)
       await store.delete(id)
       expect(await store.get(id)).toBeFalsy()
@@ -86,13 +86,10 @@ export const subscriptionsContract: Contract<MakeSubscriptions> = ({ describe, e
     })
 
     it('what a caller does to its record does not reach the store', async () => {
-      const { store, now, windowMs } = await make()
-      const id = randomUUID()
-      const record = { endpoint: 'a', expiresAtMs: now() + windowMs }
-      await stored(store, id, record)
+      const { store, id, record, now, windowMs } = await sold(make)
       record.expiresAtMs = now() + 1_000 * windowMs
       record.endpoint = 'b'
-      expect((await store.get(id))?.endpoint).toBe('a')
+      expect((await store.get(id))?.endpoint).toBe('reports/daily')
       expect((await store.get(id))?.expiresAtMs).toBeLessThan(record.expiresAtMs)
     })
   })

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { lstatSync, symlinkSync } from 'node:fs'
+import { linkSync, lstatSync, symlinkSync } from 'node:fs'
 import {
   appendFile,
   copyFile,
@@ -319,6 +319,35 @@ describe('two writers', () => {
     expect(olderFiles(real)).not.toEqual([])
     for (const name of [link, real]) expect((await read(readJournals([name]))).ids).toEqual(idsOf(3))
     expect((await read(readJournals([link, real]))).ids).toEqual(idsOf(3))
+  })
+
+  it('each have a file of their own from when one file has two names by a hard link', async () => {
+    const other = join(folder, 'linked.jsonl')
+    const written = async (writing: ReturnType<typeof opened>, name: string, number: number) => {
+      writing.ended(callOf(number))
+      const isWritten = async () => expect(await readFile(name, 'utf8')).toContain(`"call-${number}"`)
+      await vi.waitFor(isWritten, { interval: 5 })
+    }
+    const first = opened()
+    await written(first, path, 0)
+    linkSync(path, other)
+    const second = opened({ path: other })
+    await written(second, other, 1)
+    await written(first, path, 2)
+    await written(second, other, 3)
+    await Promise.all([first.close(), second.close()])
+    expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: ['call-0', 'call-2'] })
+    expect(await read(readJournals([other]))).toEqual({
+      ...WHOLE,
+      headers: 2,
+      ids: ['call-0', 'call-1', 'call-3'],
+    })
+    const both = await read(readJournals([path, other]))
+    expect({ ...both, ids: both.ids.sort() }).toEqual({ ...WHOLE, headers: 3, ids: idsOf(4) })
+    expect(olderFiles(path)).toHaveLength(1)
+    const again = opened()
+    await again.close()
+    expect(olderFiles(path)).toHaveLength(1)
   })
 
   it('follow each other at once where the first was killed', async () => {

@@ -1,8 +1,21 @@
 /** `svc balance`, `svc call --balance` and `svc mcp`: what one process bought, others take from. */
-import { lstatSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import fs, {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { balanceFile } from '../../cli/balance-file.js'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { SvcClient } from '../../src/client.js'
 import { defineEndpoint } from '../../src/index.js'
@@ -127,4 +140,38 @@ it('a purchase that its buyer ends says which payment was sent, and the next one
   expect(left.buying).toMatchObject([{ untilMs: 0 }])
   expect((await svc(['balance', url, '--buy', '0.05'], env)).stdout).toMatch(/left +\$0.05\n/)
   expect(before - sandbox.balance(address).usdc!).toBe(50_000n)
+})
+
+it('a command that was killed while it wrote the file leaves no lock to the next', async () => {
+  const { sandbox, url } = await open([work], { about: { balance: { amounts: ['$0.05'], period: '1h' } } })
+  const { mnemonic } = sandbox.accounts('balance of a killed command')
+  const folder = mkdtempSync(join(tmpdir(), 'svc-balance-'))
+  const file = join(folder, 'balances.json')
+  const env = { SVC_SANDBOX: sandbox.url, SVC_BALANCES: file, SVC_MNEMONIC: mnemonic }
+  // Who opens it to write waits for a reader, and holds the lock.
+  execFileSync('mkfifo', [`${file}.new`])
+  const killed = start(['balance', url, '--buy', '0.05'], env)
+  const isLocked = () => expect(readdirSync(folder)).toContain('balances.json.lock')
+  await vi.waitFor(isLocked, { timeout: 20_000, interval: 5 })
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  unlinkSync(`${file}.new`)
+  expect(await svc(['balance', url, '--buy', '0.05'], env)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/left +\$0\.05/),
+  })
+  expect(readdirSync(folder)).toEqual(['balances.json'])
+})
+
+it('what is bought is on the disk, and not only in its cache, before it takes the place of what was there', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'svc-balance-')), 'balances.json')
+  vi.stubEnv('SVC_BALANCES', file)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const synced: string[] = []
+  const spy = vi.spyOn(fs, 'fsyncSync').mockImplementation(fd => {
+    synced.push(readlinkSync(`/proc/self/fd/${fd}`))
+  })
+  onTestFinished(() => spy.mockRestore())
+  expect(await balanceFile(memorySpendLedger()).balances!({ before: '', after: '{}' })).toBe('{}')
+  expect(synced).toEqual([`${file}.new`])
 })

@@ -6,15 +6,14 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   readSync,
-  realpathSync,
+  renameSync,
   statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs'
 import { open, rename, truncate, writeFile } from 'node:fs/promises'
-import { basename, dirname, extname, join, resolve } from 'node:path'
+import { basename, dirname, extname, join } from 'node:path'
 import { numberAfter } from './line-format.js'
 
 export type JournalFile = Awaited<ReturnType<typeof openJournalFile>>
@@ -36,7 +35,12 @@ interface Begun {
 export function beginJournalFile(path: string, headerFor: (next: number) => string, from = 1): Begun {
   const fd = openSync(path, 'a+', OWNER_ONLY)
   try {
-    const { size, ino } = fstatSync(fd)
+    const { size, ino, nlink } = fstatSync(fd)
+    // Another process may write to it by its other name, under another lock: each name goes on in a file of its own.
+    if (nlink > 1 && size > 0) {
+      renameSync(path, nextNumbered(path))
+      return beginJournalFile(path, headerFor, from)
+    }
     const next = Math.max(from, numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1)
     // A process that was killed while writing may have left half a line, or one without its newline: the header begins a new one.
     const endsMidLine = size > 0 && readAt(fd, 1, size - 1)[0] !== NEWLINE
@@ -104,11 +108,15 @@ interface OlderFile {
 }
 
 /** Renames `runs.jsonl` to `runs.000007.jsonl`, one number higher than the last. */
-export async function rotate(path: string): Promise<void> {
+export function rotate(path: string): Promise<void> {
+  return rename(path, nextNumbered(path))
+}
+
+function nextNumbered(path: string): string {
   const [, last] = NUMBER.exec(olderFiles(path).at(-1) ?? '') ?? []
   const number = String(Number(last ?? 0) + 1).padStart(6, '0')
   const extension = extname(path)
-  await rename(path, `${path.slice(0, path.length - extension.length)}.${number}${extension}`)
+  return `${path.slice(0, path.length - extension.length)}.${number}${extension}`
 }
 
 /** The last file stays: it has the number of the next line. */
@@ -141,15 +149,6 @@ const NUMBER = /\.(\d{6})(\.[^./\\]*)?$/
 /** The journal that a file belongs to: `runs.jsonl` for `runs.000007.jsonl`. */
 export function journalOf(path: string): string {
   return path.replace(NUMBER, '$2')
-}
-
-/** Where links lead, also to a file that is not there yet: who names it by a link finds its lock and its older files. */
-export function fileBehind(path: string): string {
-  try {
-    return fileBehind(resolve(realpathSync(dirname(path)), readlinkSync(path)))
-  } catch {
-    return path
-  }
 }
 
 /** Up to when the journal was audited without a gap; before everything where it never was. */

@@ -17,6 +17,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -26,7 +27,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { SvcError } from '../../domain/errors.js'
 import { type Clock, every, systemClock } from '../../ports/clock.js'
 import { systemRandom } from '../../ports/random.js'
@@ -37,7 +38,7 @@ type Holder = NonNullable<ReturnType<typeof holderIn>>
 const TOUCH_MS = 1_000
 const LEFT_BEHIND_MS = 5_000
 
-export function lockJournal(path: string, clock: Clock) {
+export function lockJournal(path: string, clock: Clock = systemClock) {
   const folder = `${path}.lock`
   let file = take(folder)
   const stopTouching = every(clock, TOUCH_MS, () => {
@@ -56,6 +57,15 @@ export function lockJournal(path: string, clock: Clock) {
       rmSync(file, { force: true })
       removeEmpty(folder)
     },
+  }
+}
+
+/** Where links lead, also to a file that is not there yet: who names it by a link finds its lock and its older files. */
+export function fileBehind(path: string): string {
+  try {
+    return fileBehind(resolve(realpathSync(dirname(path)), readlinkSync(path)))
+  } catch {
+    return path
   }
 }
 

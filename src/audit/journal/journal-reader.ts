@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { normalize } from 'node:path'
-import { fileBehind, journalOf, olderFiles } from './append-to-files.js'
-import { isLocked } from './journal-lock.js'
+import { journalOf, olderFiles } from './append-to-files.js'
+import { fileBehind, isLocked } from './journal-lock.js'
 import {
   type CountLine,
   type EndedStream,

@@ -12,13 +12,12 @@ import type { Logger } from '../../ports/logger.js'
 import {
   beginJournalFile,
   dropOldest,
-  fileBehind,
   type JournalFile,
   openJournalFile,
   rotate,
   sumOf,
 } from './append-to-files.js'
-import { lockJournal } from './journal-lock.js'
+import { fileBehind, lockJournal } from './journal-lock.js'
 import {
   callCounts,
   headerLine,
@@ -83,8 +82,9 @@ export function journal({ path: named, bytesMax, header, logger, clock = systemC
   async function write(texts: readonly string[]): Promise<void> {
     if (lock.keep() === 'retaken') isBegun = false
     const there = statSync(path, { throwIfNoEntry: false })
-    // Another program, such as logrotate, may have moved the file or cut it: what went on into it would be deleted with it.
-    if (!isBegun || there?.ino !== ino || there.size < bytesWell) await beginAnew()
+    // Another program may have moved the file or cut it, as logrotate does, or linked it: what went on into it could be lost.
+    const isOurs = there?.ino === ino && there.size >= bytesWell && there.nlink < 2
+    if (!isBegun || !isOurs) await beginAnew()
     file ??= await openJournalFile(path, bytesWell)
     let text = numbered(texts)
     const bytes = Buffer.byteLength(text)

@@ -25,7 +25,7 @@ import { jsonIn } from './domain/json.js'
 import { checkedMethods, checkedPath, type Method, routeName, type Target } from './domain/path-pattern.js'
 import { upstreamUrl } from './domain/upstream.js'
 import { systemClock } from './ports/clock.js'
-import { BESIDE, listening, type SvcServer } from './serve.js'
+import { besideOf, listening, type SvcServer } from './serve.js'
 
 /** @throws SvcError `invalid_options` for what is no JSON, and for what its schema does not describe */
 export function checkedTerms(text: string, schema: object, file: string): Terms {
@@ -60,7 +60,9 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
   }
   const first = read(terms)
   const atWork = (): number => [now, ...earlier].reduce((sum, each) => sum + each.inFlight(), 0)
-  const lasting = lastingOf(first.settings, environmentOf(first.settings, BESIDE), atWork)
+  const sold = [...first.names]
+  const beside = besideOf(sold)
+  const lasting = lastingOf(first.settings, environmentOf(first.settings, beside), atWork)
   const nothing = async () => {}
   const kept = {
     ...lasting,
@@ -71,7 +73,7 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
   }
   const opened = ({ settings, free }: ReturnType<typeof read>) => ({
     settings,
-    ...handlerParts(settings, { ...BESIDE, passed: free }, kept),
+    ...handlerParts(settings, { ...beside, passed: free }, kept),
     requests: new Set<unknown>(),
   })
   let now = opened(first)
@@ -125,11 +127,12 @@ export function sell(terms: Terms, options: ServeOptions): Sold {
         refuse('Terms of another seller (payTo, network, handle), and what was bought stays with this one')
       if (sellsBalances && !next.balance)
         refuse('Balances were sold, and would pay for nothing under these terms, which have no balance')
-      const added = next.names.find(name => !first.names.includes(name))
-      if (added !== undefined && options.journal !== undefined)
-        refuse(`The journal says what is sold, and '${added}' is new`)
+      const added = next.names.filter(name => !sold.includes(name))
+      if (added.length > 0 && options.journal !== undefined)
+        refuse(`The journal says what is sold, and '${added[0]}' is new`)
       const before = now
       now = opened(next)
+      sold.push(...added)
       sellsBalances ||= next.balance !== undefined
       earlier.add(before)
       void leave(before)

@@ -24,16 +24,21 @@ import type { Gate } from './gate/gate-types.js'
 import { every, systemClock } from './ports/clock.js'
 import { registryOf } from './registry/read-registry.js'
 
-export const BESIDE: BesideTheCore = { audit: auditOf, registry: registryOf }
+/** @param names of endpoints, for the seller's books: by default the agent's, and there are no others */
+export const besideOf = (names?: readonly string[]): BesideTheCore => ({
+  audit: (settings, inFlight) => auditOf(settings, inFlight, names),
+  registry: registryOf,
+})
 
 const parts = (
   agent: AgentDef,
   options: HandlerOptions | ServeOptions,
   entry: (...given: never) => unknown,
+  names?: readonly string[],
 ) =>
   atStart(() => {
     const settings = settingsOf(agent, options)
-    return { settings, ...handlerParts(settings, BESIDE) }
+    return { settings, ...handlerParts(settings, besideOf(names)) }
   }, entry)
 
 /** Node's HTTP server, with a shutdown that loses no paid call. */
@@ -86,7 +91,7 @@ export function createGate(definition: GateDefinition, options: GateOptions = {}
     const agent = defineGate(definition)
     const endpoints = [...agent.endpoints]
     const doors = { ...options.doors, a2a: false, mcp: false }
-    const { settings, ...gated } = parts({ ...agent, endpoints }, { ...options, doors }, createGate)
+    const { settings, ...gated } = parts({ ...agent, endpoints }, { ...options, doors }, createGate, [])
     return gateOver(gated, settings, endpoints, defineEndpoint as never)
   }, createGate)
 }

@@ -20,25 +20,29 @@ const WEBHOOK_GRACE_MS = 5_000
 const TRACING = Symbol.for('opentelemetry.js.api.1')
 const spans = loadOnce(async () => (await import('./opentelemetry-spans.js')).callSpans())
 
-export function auditOf(settings: Settings, inFlight: () => number): Audit {
+/** @param names what the books say is sold; they say nothing of it where there is none, and what is added counts */
+export function auditOf(
+  settings: Settings,
+  inFlight: () => number,
+  names: readonly string[] = settings.agent.endpoints.map(({ name }) => name),
+): Audit {
   const { agent, network, audit, journal: kept, algodUrl, logger } = settings
   const { page, keepsMessages } = audit
   const { handle, payTo } = agent
-  const endpoints = agent.endpoints.map(({ name }) => name)
   const header = {
     journal: 1,
     agent: handle,
     network: network.key,
     payTo,
     asset: network.usdcId,
-    endpoints,
+    endpoints: names,
   } as const
   const feed =
     page &&
     createFeed({
       agent: agent.name,
       network: network.name,
-      endpoints,
+      endpoints: names,
       machine: chargeTable,
       explorerUrl: explorerOf(network, algodUrl),
       keepsMessages,

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import { turns } from '#platform'
 import { fetchHost } from '../../adapters/http/fetch-host.js'
-import { type KoaHost, koaHost } from '../../adapters/http/koa-host.js'
+import { koaHost } from '../../adapters/http/koa-host.js'
 import type { Koa } from '../../adapters/http/koa-request.js'
 import { pathOf } from '../../adapters/http/route-table.js'
 import { assemble, type Lasting } from './assemble.js'
@@ -45,27 +45,10 @@ export interface AgentHandler {
   shutdown(reason?: string): Promise<ShutdownReport>
 }
 
-export interface HandlerParts
-  extends AgentHandler,
-    Pick<ReturnType<typeof assemble>, 'sell' | 'routes' | 'network'> {
-  readonly app: Koa
-  /** Whether this path is answered here. */
-  isKnown(path: string): boolean
-  readonly host: KoaHost
-  readonly answerFetch: ReturnType<typeof fetchHost>['answer']
-  /** Resolves when no call is at work, the stores have answered how all of them ended, and the chain where that was in doubt. */
-  empty(): Promise<unknown>
-  /** How many calls are at work. */
-  inFlight(): number
-  /** As the handler's own; `endConnections` runs when no call is left, and before what the agent has opened closes. */
-  shutdown(
-    reason?: string,
-    endConnections?: (report: ShutdownReport) => Promise<void>,
-  ): Promise<ShutdownReport>
-}
+export type HandlerParts = ReturnType<typeof handlerParts>
 
 /** The handler, and what `serve` and `createServer` need of it. */
-export function handlerParts(settings: Settings, beside: BesideTheCore, lasting?: Lasting): HandlerParts {
+export function handlerParts(settings: Settings, beside: BesideTheCore, lasting?: Lasting) {
   const { clientAddress, logger } = settings
   const around = environmentOf(settings, beside)
   const drain = createDrain(settings.shutdownTimeoutMs, around.clock)
@@ -81,19 +64,23 @@ export function handlerParts(settings: Settings, beside: BesideTheCore, lasting?
   return {
     ...sold,
     app,
+    /** Whether this path is answered here. */
     isKnown,
+    /** Resolves when no call is at work, the stores have answered how all of them ended, and the chain where that was in doubt. */
     empty: () => drain.empty().then(sent),
+    /** How many calls are at work. */
     inFlight: drain.count,
     host,
     answerFetch: byFetch.answer,
     fetch: byFetch.handle,
-    node(req, res, next) {
+    node: ((req, res, next?) => {
       if (next !== undefined && !isKnown(pathOf(req.url!))) next()
       // Koa's types know HTTP/1 only. Koa itself handles HTTP/2 too.
       else void listener(req as IncomingMessage, res as ServerResponse)
-    },
+    }) satisfies AgentHandler['node'],
     koa: () => middleware,
-    shutdown(reason = 'shutdown', endConnections) {
+    /** As the handler's own; `endConnections` runs when no call is left, and before what the agent has opened closes. */
+    shutdown(reason = 'shutdown', endConnections?: (ended: ShutdownReport) => Promise<void>) {
       const drained = drain.shutdown(reason)
       report ??= drained.then(async ended => {
         endStreams()

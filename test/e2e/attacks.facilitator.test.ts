@@ -8,7 +8,9 @@ import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import type { FaultName } from '../../src/sandbox.js'
 import { closing } from '../support/closing.js'
 import { endless, fakeFacilitator, json } from '../support/fake-facilitator.js'
+import { metFault } from '../support/met-fault.js'
 import { ask, challengeIn, open as openSelling, receiptIn, type Seller, signFor } from '../support/seller.js'
+import { skippableClock } from '../support/skippable-clock.js'
 
 /** Whatever is asked, what comes back says nothing. */
 const NO_ANSWER = ['hang', 'reset', '500', 'html', 'truncated', 'huge', '429', 'redirect'] as const
@@ -18,10 +20,19 @@ const NO_YES = ['string-true', 'one'] as const
 let runs = 0
 const endpoint = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ run: ++runs }) })
 
-function open(options: Partial<ServeOptions> = {}): Promise<Seller> {
+/** Longer than any step may take. It passes where a test says so: a busy machine reaches none of its ends. */
+const CERTAINTY_MS = 60_000
+
+async function open({
+  advanced,
+  ...options
+}: Partial<ServeOptions> = {}): Promise<Seller & Pick<ReturnType<typeof skippableClock>, 'pass'>> {
   runs = 0
-  const timeouts = { verifyMs: 300, settleMs: 300, certaintyMs: 1_500, reconcilePauseMs: 50 }
-  return openSelling([endpoint], { ...options, advanced: { timeouts, ...options.advanced } })
+  const { clock, pass } = skippableClock()
+  const limits = { verifyMs: 30_000, settleMs: 30_000, certaintyMs: CERTAINTY_MS }
+  const timeouts = { ...limits, reconcilePauseMs: 50, leaseMs: 2 * CERTAINTY_MS }
+  const seller = await openSelling([endpoint], { ...options, advanced: { timeouts, clock, ...advanced } })
+  return { ...seller, pass }
 }
 
 const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
@@ -32,8 +43,11 @@ describe('verify', () => {
     it(`${fault}: 503 with Retry-After, no quote, no run, and the same payment is good afterwards`, async () => {
       const seller = await open()
       const payment = await signFor(seller, `${seller.url}/work`)
-      seller.sandbox.faults.set('verify', fault)
-      const response = await ask(`${seller.url}/work`, { headers: payment })
+      const met = metFault(seller.sandbox, 'verify', fault)
+      const asked = ask(`${seller.url}/work`, { headers: payment })
+      await met()
+      if (fault === 'hang') seller.pass(CERTAINTY_MS)
+      const response = await asked
       expect(response.status).toBe(503)
       expect(response.headers.get('payment-required')).toBeNull()
       expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
@@ -71,12 +85,14 @@ describe('settle, once, and then the facilitator is well again', () => {
   const settledAnyway: FaultName[] = [...NO_ANSWER, ...NO_YES, 'die-before', 'die-after', 'late', 'pending']
   for (const fault of settledAnyway) {
     it(`${fault}: settled again or found on chain; one charge, one answer`, async () => {
-      const seller = await open({
-        advanced: { timeouts: { verifyMs: 1_000, settleMs: 300, certaintyMs: 5_000, reconcilePauseMs: 50 } },
-      })
+      const seller = await open()
       const payment = await signFor(seller, `${seller.url}/work`)
       seller.sandbox.faults.set('settle', fault, { times: 1, delayMs: 100 })
-      const response = await ask(`${seller.url}/work`, { headers: payment })
+      const asked = ask(`${seller.url}/work`, { headers: payment })
+      await expect.poll(() => seller.sandbox.faults.list()).toEqual([])
+      // The time of one attempt.
+      if (fault === 'hang') seller.pass(CERTAINTY_MS / 2)
+      const response = await asked
       expect(response.status).toBe(200)
       expect(await response.json()).toEqual({ run: 1 })
       expect(receiptIn(response).txId).toBe(seller.sandbox.transactions().at(-1)?.txId)
@@ -101,12 +117,13 @@ describe('settle, and the facilitator stays that way', () => {
   const silent: FaultName[] = [...NO_ANSWER, 'die-before', 'pending']
   for (const fault of silent) {
     it(`${fault}: 503 settlement_unknown with the id; never "pay again", never the answer`, async () => {
-      const seller = await open({
-        advanced: { timeouts: { settleMs: 200, certaintyMs: 500, reconcilePauseMs: 50 } },
-      })
+      const seller = await open()
       const payment = await signFor(seller, `${seller.url}/work`)
-      seller.sandbox.faults.set('settle', fault)
-      const response = await ask(`${seller.url}/work`, { headers: payment })
+      const met = metFault(seller.sandbox, 'settle', fault)
+      const asked = ask(`${seller.url}/work`, { headers: payment })
+      await met()
+      seller.pass(CERTAINTY_MS)
+      const response = await asked
       expect(response.status).toBe(503)
       expect(response.headers.get('payment-required')).toBeNull()
       const text = await response.text()
@@ -114,6 +131,8 @@ describe('settle, and the facilitator stays that way', () => {
         error: { code: 'settlement_unknown', txId: expect.any(String) },
       })
       expect(text).not.toContain('"run"')
+      // So does the last attempt, for which nobody waited.
+      seller.pass(CERTAINTY_MS)
       seller.sandbox.faults.clear()
       const again = await ask(`${seller.url}/work`, { headers: payment })
       expect(again.headers.get('idempotency-replayed')).toBe('true')
@@ -133,12 +152,7 @@ describe('settle, and the facilitator stays that way', () => {
   })
 
   it('dead until the payment can no longer land: proven absent, 402, and never charged', async () => {
-    const seller = await open({
-      advanced: {
-        maxTimeoutSeconds: 28,
-        timeouts: { settleMs: 200, certaintyMs: 20_000, reconcilePauseMs: 50 },
-      },
-    })
+    const seller = await open({ advanced: { maxTimeoutSeconds: 28 } })
     const payment = await signFor(seller, `${seller.url}/work`)
     seller.sandbox.faults.set('settle', 'die-before')
     const answer = ask(`${seller.url}/work`, { headers: payment })
@@ -171,13 +185,13 @@ describe('a yes that is not what it seems', () => {
     trusting.sandbox.faults.set('settle', 'lie')
     const believed = await signFor(trusting, `${trusting.url}/work`)
     expect((await ask(`${trusting.url}/work`, { headers: believed })).status).toBe(200)
-    const seller = await open({
-      confirm: 'chain',
-      advanced: { timeouts: { settleMs: 200, certaintyMs: 400, reconcilePauseMs: 50 } },
-    })
-    seller.sandbox.faults.set('settle', 'lie')
+    const seller = await open({ confirm: 'chain' })
+    const met = metFault(seller.sandbox, 'settle', 'lie')
     const payment = await signFor(seller, `${seller.url}/work`)
-    const response = await ask(`${seller.url}/work`, { headers: payment })
+    const asked = ask(`${seller.url}/work`, { headers: payment })
+    await met()
+    seller.pass(CERTAINTY_MS)
+    const response = await asked
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({ error: { code: 'settlement_unknown' } })
   })
@@ -217,7 +231,7 @@ describe('a process that died between settling and saying so', () => {
     expect((await ask(`${seller.url}/work`, { headers: payment })).status).toBe(200)
     const code = async () => (await (await ask(`${seller.url}/work`, { headers: payment })).json()) as object
     expect(await code()).toMatchObject({ error: { code: 'payment_in_use' } })
-    laterMs = 16_000
+    laterMs = 2 * CERTAINTY_MS
     expect(await code()).toEqual({ run: 1 })
     expect([runs, received(seller)]).toEqual([1, 10_000n])
   })
@@ -229,12 +243,12 @@ describe('several facilitators', () => {
     const dead = await fakeFacilitator({ '/supported': broken, '/verify': broken, '/settle': broken })
     const deaf = await fakeFacilitator({ '/settle': endless() })
     const third = await fakeFacilitator()
-    const seller = await open({
-      facilitatorUrl: [dead.url, deaf.url, third.url],
-      advanced: { timeouts: { verifyMs: 900, settleMs: 200, certaintyMs: 400, reconcilePauseMs: 50 } },
-    })
+    const seller = await open({ facilitatorUrl: [dead.url, deaf.url, third.url] })
     const payment = await signFor(seller, `${seller.url}/work`)
-    const response = await ask(`${seller.url}/work`, { headers: payment })
+    const asked = ask(`${seller.url}/work`, { headers: payment })
+    await deaf.askedTimes('/settle', 1)
+    seller.pass(CERTAINTY_MS)
+    const response = await asked
     expect(response.status).toBe(503)
     const paths = (facilitator: typeof dead) =>
       facilitator.asked.map(({ path }) => path).filter(path => path !== '/supported')

@@ -62,8 +62,7 @@ export interface FacilitatorStatus {
 
 /** @throws SvcError `invalid_facilitator`, see `facilitatorUrl`. Reading `/supported` starts at once, in the background. */
 export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
-  const { network, clock = systemClock } = options
-  const { verifyTimeoutMs = 10_000, settleTimeoutMs = 20_000 } = options
+  const { network, clock = systemClock, verifyTimeoutMs = 10_000, settleTimeoutMs = 20_000 } = options
   const base = facilitatorUrl(options.url, options)
   const url = options.url.replace(/\/+$/, '')
   const exchangeOver = (connectionsMax: number) =>
@@ -71,6 +70,7 @@ export function x402Facilitator(options: FacilitatorOptions): X402Facilitator {
       connectionsMax,
       bytesMax: ANSWER_BYTES_MAX,
       isEnough: isOutage,
+      clock,
     })
   const payments = exchangeOver(options.connectionsMax ?? FACILITATOR_CONNECTIONS_MAX)
   // Payments that hold every connection must not make our own question fail, too.

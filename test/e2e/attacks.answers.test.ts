@@ -171,7 +171,7 @@ it('what is refused says nothing of another call’s charge', async () => {
     ...(await signFor(seller, `${seller.url}/work`)),
     'idempotency-key': 'a-random-key-that-cannot-be-guessed',
   }
-  seller.sandbox.faults.set('settle', 'late', { delayMs: 1_000 })
+  seller.sandbox.faults.set('settle', 'die-before')
   expect((await ask(`${seller.url}/work`, { headers })).status).toBe(503)
   const again = await ask(`${seller.url}/work`, { headers })
   expect(again.status).toBe(503)

@@ -28,8 +28,9 @@ export default defineConfig({
   },
   test: {
     // Not `experimental.fsModuleCache`: 24 s of CPU instead of 26 in a fresh clone, 22 later, for a cache that may be stale.
-    testTimeout: 30_000,
-    // Folders with thousands of files are copied and removed, which has taken more than 30 s on a busy disk.
+    // Ten times what the longest of them take on a machine that does nothing else: who waits so long waits for ever. Folders with
+    // thousands of files are copied and removed in hooks.
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     retry: 0,
     sequence: { sequencer: LongestFirst },
@@ -37,7 +38,7 @@ export default defineConfig({
     // two more workers than there are cores.
     maxWorkers: availableParallelism() + 2,
     // Where no event can be awaited. A second, which is vitest's own, is short on a busy machine.
-    expect: { poll: { interval: 10, timeout: 10_000 } },
+    expect: { poll: { interval: 10, timeout: 30_000 } },
     projects: [
       {
         extends: true,

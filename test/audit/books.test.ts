@@ -5,7 +5,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { numberedLine } from '../../src/audit/journal/line-format.js'
 import type { Finding } from '../../src/audit/reconciliation/audit-findings.js'
@@ -17,6 +17,7 @@ import {
 import { defineEndpoint } from '../../src/index.js'
 import type { EndedCall } from '../../src/ports/call-observer.js'
 import { svc } from '../cli/run.js'
+import { eventually } from '../support/eventually.js'
 import { readJournals } from '../support/journals.js'
 import { ask, openSeller, pay, type Seller, signFor } from '../support/seller.js'
 import { pathTo, recoveredPath, replayedPath } from './calls.js'
@@ -69,7 +70,7 @@ beforeAll(async () => {
   const metrics = await (await fetch(`${seller.url}/metrics`)).text()
   expect(metrics).toMatch(/^svc_settled_total 4$/m)
   expect(metrics).toMatch(/^svc_settled_usd_total 0\.04$/m)
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect(await linesOf('seller')).toHaveLength(
       seller.ended.filter(({ charged }) => charged !== 'no').length + 1,
     ),

@@ -8,6 +8,7 @@ import { pieceOf, readLatest } from '../../src/audit/journal/journal-reader.js'
 import { headerLine, numberedLine, runText } from '../../src/audit/journal/line-format.js'
 import type { AuditEvents } from '../../src/audit/page/page-events.js'
 import { systemClock } from '../../src/ports/clock.js'
+import { eventually } from '../support/eventually.js'
 import { callOf, callOn, HEADER, PAYER, pathTo, recoveredPath, STARTED_MS, settledPath } from './calls.js'
 import { feedOf } from './watched.js'
 
@@ -71,7 +72,7 @@ describe('the feed', () => {
     feed.ended({ ...callOn(settledPath, 'settled', 1), id: 'again', startedMs: sinceMs })
     const first = viewer()
     feed.join(first)
-    await vi.waitFor(() => expect(first.told('totals')).toHaveLength(1))
+    await eventually(() => expect(first.told('totals')).toHaveLength(1))
     const told = first.told('runs').flat()
     expect(
       told.map(({ id, number, isBooked, landed, brokenBy }) => [id, number, isBooked, landed, brokenBy]),
@@ -88,7 +89,7 @@ describe('the feed', () => {
     })
     const second = viewer()
     feed.join(second)
-    await vi.waitFor(() => expect(second.told('totals')).toHaveLength(1))
+    await eventually(() => expect(second.told('totals')).toHaveLength(1))
     expect(second.ids()).toEqual(first.ids())
     expect(history).toHaveBeenCalledOnce()
     // For others, a journal is what a journal is for.
@@ -109,7 +110,7 @@ describe('the feed', () => {
     const feed = feedOf({ history: latest, clock: { ...systemClock, now: () => STARTED_MS + 1e9 } })
     const watching = viewer()
     feed.join(watching)
-    await vi.waitFor(() => expect(watching.told('totals')).toHaveLength(1))
+    await eventually(() => expect(watching.told('totals')).toHaveLength(1))
     const ids = watching.ids()
     expect(ids.length).toBeLessThan(500)
     expect(ids).toEqual(Array.from(ids, (_, at) => `call-${1_000 - ids.length + at}`))
@@ -124,7 +125,7 @@ describe('the feed', () => {
     feed.ended(callOf(1))
     const watching = viewer()
     feed.join(watching)
-    await vi.waitFor(() => expect(watching.ids()).toEqual(['call-1']))
+    await eventually(() => expect(watching.ids()).toEqual(['call-1']))
     expect(warn).toHaveBeenCalledOnce()
     feed.close()
   })

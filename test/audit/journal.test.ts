@@ -26,6 +26,7 @@ import { type JournalOptions, journal } from '../../src/audit/journal/journal-wr
 import { numberedLine, readLine } from '../../src/audit/journal/line-format.js'
 import { defineEndpoint } from '../../src/index.js'
 import { silentLogger } from '../../src/ports/logger.js'
+import { eventually } from '../support/eventually.js'
 import { readJournals } from '../support/journals.js'
 import { openSeller, pay } from '../support/seller.js'
 import { callOn, HEADER, settledPath } from './calls.js'
@@ -85,7 +86,7 @@ describe('a journal', () => {
     const writing = opened()
     for (let number = 0; number < 100; number++) writing.ended(callOf(number))
     expect((await read()).ids).toEqual([])
-    await vi.waitFor(async () => expect((await read()).ids).toHaveLength(100))
+    await eventually(async () => expect((await read()).ids).toHaveLength(100))
     await writing.close()
   })
 
@@ -94,7 +95,7 @@ describe('a journal', () => {
     for (let number = 0; number < 60; number++) {
       writing.ended(callOf(number))
       const isWritten = async () => expect((await read()).ids).toHaveLength(number + 1)
-      await vi.waitFor(isWritten, { interval: 5, timeout: 10_000 })
+      await eventually(isWritten)
     }
     await writing.close()
     const files = [...olderFiles(path), path]
@@ -113,7 +114,7 @@ describe('a journal', () => {
     async (_, rotate) => {
       const writing = opened()
       writing.ended(callOf(0))
-      await vi.waitFor(async () => expect((await read()).ids).toEqual(['call-0']))
+      await eventually(async () => expect((await read()).ids).toEqual(['call-0']))
       await rotate()
       writing.ended(callOf(1))
       await writing.close()
@@ -151,7 +152,7 @@ describe('a journal', () => {
     const writing = opened({ logger: { ...silentLogger, error } })
     const back = await withoutDisk()
     writing.ended(callOf(0))
-    await vi.waitFor(() => expect(error).toHaveBeenCalled())
+    await eventually(() => expect(error).toHaveBeenCalled())
     expect(error.mock.calls[0]).toMatchObject([{ calls: 1 }, 'the journal could not be written'])
     writing.ended(callOf(1))
     expect(writing.condition()).toEqual({ writable: false, waiting: 2, lost: 0 })
@@ -173,9 +174,9 @@ describe('a journal', () => {
     for (; !isFull; count++) {
       writing.ended({ ...callOf(count), mismatch: 'x'.repeat(5_000) })
       const isWritten = () => expect(writing.condition().waiting === 0 || isFull).toBe(true)
-      await vi.waitFor(isWritten, { interval: 5, timeout: 10_000 })
+      await eventually(isWritten)
     }
-    await vi.waitFor(() => expect(error).toHaveBeenCalled())
+    await eventually(() => expect(error).toHaveBeenCalled())
     await rm(path)
     await writeFile(path, '{"journal":1,"agent":"half a he')
     writing.ended(callOf(count++))
@@ -208,7 +209,7 @@ describe('a journal', () => {
     `
     const module = new URL('../../dist/src/audit/journal/journal-writer.js', import.meta.url).href
     const child = spawn(process.execPath, ['--input-type=module', '-e', script, module], { stdio: 'inherit' })
-    await vi.waitFor(async () => expect((await read()).ids.length).toBeGreaterThan(100), { timeout: 10_000 })
+    await eventually(async () => expect((await read()).ids.length).toBeGreaterThan(100))
     child.kill('SIGKILL')
     await once(child, 'exit')
     const { ids, unreadable } = await read()
@@ -312,7 +313,7 @@ describe('two writers', () => {
     expect(() => opened({ path: real })).toThrow(expect.objectContaining({ code: 'journal_locked' }))
     for (const number of [0, 1, 2]) {
       first.ended({ ...callOf(number), mismatch: 'x'.repeat(2_000) })
-      await vi.waitFor(() => expect(first.condition().waiting).toBe(0), { interval: 5 })
+      await eventually(() => expect(first.condition().waiting).toBe(0))
     }
     await first.close()
     expect(lstatSync(link).isSymbolicLink()).toBe(true)
@@ -353,7 +354,7 @@ describe('two writers', () => {
   it('follow each other at once where the first was killed', async () => {
     const { child, said } = await writer('call-0')
     expect(said).toBe('ready')
-    await vi.waitFor(async () => expect((await read()).ids).toEqual(['call-0']))
+    await eventually(async () => expect((await read()).ids).toEqual(['call-0']))
     await killed(child)
     const next = opened()
     next.ended(callOf(1))
@@ -416,16 +417,16 @@ describe('two writers', () => {
     const error = vi.fn()
     const still = opened({ logger: { ...silentLogger, error } })
     still.ended(callOf(0))
-    await vi.waitFor(async () => expect((await read()).ids).toEqual(idsOf(1)))
+    await eventually(async () => expect((await read()).ids).toEqual(idsOf(1)))
     // As it is after a machine was suspended: nobody touched the lock, and another container took it over.
     await rm(`${path}.lock`, { recursive: true })
     const other = opened()
     still.ended(callOf(1))
-    await vi.waitFor(() => expect(error).toHaveBeenCalled())
+    await eventually(() => expect(error).toHaveBeenCalled())
     expect(error.mock.calls[0]).toMatchObject([{ err: { code: 'journal_locked' } }, expect.any(String)])
     other.ended(callOf(2))
     await other.close()
-    await vi.waitFor(async () => expect((await read()).ids).toEqual(['call-0', 'call-2', 'call-1']), 3_000)
+    await eventually(async () => expect((await read()).ids).toEqual(['call-0', 'call-2', 'call-1']))
     await still.close()
     expect(await read()).toMatchObject(WHOLE)
   })
@@ -439,7 +440,7 @@ describe('two writers', () => {
     await other.close()
     const back = await withoutDisk()
     still.ended(callOf(1))
-    await vi.waitFor(() => expect(error).toHaveBeenCalled())
+    await eventually(() => expect(error).toHaveBeenCalled())
     await back()
     await still.close()
     expect(await read()).toEqual({ ...WHOLE, headers: 3, ids: idsOf(2) })
@@ -593,7 +594,7 @@ describe('serve({ journal })', () => {
     expect(well.metrics).toMatch(/^svc_journal_lost_total 0$/m)
     const back = await withoutDisk()
     await pay(seller, `${seller.url}/work`, { body: {} })
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await told()).health).toMatchObject({ ok: true, journal: { writable: false, waiting: 1 } }),
     )
     expect((await told()).metrics).toMatch(/^svc_journal_waiting 1$/m)

@@ -2,18 +2,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { indexedTransfers } from '../../src/audit/reconciliation/incoming-transfers.js'
 import { owedRefunds } from '../../src/audit/reconciliation/owed-refunds.js'
 import { defineEndpoint } from '../../src/index.js'
 import { svc } from '../cli/run.js'
+import { eventually } from '../support/eventually.js'
 import { gate } from '../support/gate.js'
 import { readJournals } from '../support/journals.js'
 import { ask, openSeller, type Seller, signFor } from '../support/seller.js'
 
 const PRICE = 10_000n
 /** Each look reads journal and chain, on a machine that may be busy. */
-const IN_TIME = { timeout: 20_000 }
 
 let folder: string
 let path: string
@@ -76,7 +76,7 @@ it('have the payment of a stream while it runs, once, and how it ended when it h
   const caller = new AbortController()
   const left = await begun('work', caller.signal)
   const whole = await begun('work')
-  await vi.waitFor(async () => expect(takenIn(await books())).toBe(2n * PRICE), IN_TIME)
+  await eventually(async () => expect(takenIn(await books())).toBe(2n * PRICE))
   const running = await books()
   expect([findingsIn(running), reasonsIn(running.refunds), reasonsIn(running.mayBeKept)]).toEqual([
     [],
@@ -94,7 +94,7 @@ it('have the payment of a stream while it runs, once, and how it ended when it h
   door.open()
   await whole.text()
   expect(await ended).not.toHaveProperty('streamBroken')
-  await vi.waitFor(async () => expect(reasonsIn((await books()).mayBeKept)).toEqual(['stream_left']), IN_TIME)
+  await eventually(async () => expect(reasonsIn((await books()).mayBeKept)).toEqual(['stream_left']))
   const over = await books()
   expect([findingsIn(over), reasonsIn(over.refunds), takenIn(over)]).toEqual([[], [], 2n * PRICE])
   expect(seller.ended.filter(({ final }) => final === 'settled')).toHaveLength(2)
@@ -108,7 +108,7 @@ it('list a window whose first stream broke apart from what is owed', async () =>
   const endsMs = Date.parse(answer.headers.get('x-svc-subscription-expires')!)
   await ended
   expect(seller.ended.at(-1)).toMatchObject({ brokenBy: 'seller', windowEndsMs: endsMs })
-  await vi.waitFor(async () => expect((await books()).mayBeKept).toHaveLength(1), IN_TIME)
+  await eventually(async () => expect((await books()).mayBeKept).toHaveLength(1))
   const { code, stdout } = await svc(['refunds', path, '--to', '2120-01-01'], {
     SVC_SANDBOX: seller.sandbox.url,
   })

@@ -7,6 +7,7 @@ import { MAINNET, TESTNET } from '../../src/domain/network.js'
 import { networkFacts } from '../../src/domain/network-definition.js'
 import { defineEndpoint, networkFrom } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
+import { eventually } from '../support/eventually.js'
 import { LOCALNET } from '../support/localnet.js'
 import { openSeller, type Seller } from '../support/seller.js'
 import { firstLine, start, svc } from './run.js'
@@ -120,7 +121,7 @@ describe('a network of one’s own', () => {
     const journal = join(folder, 'runs.jsonl')
     // It is written a tenth of a second after a call.
     const charged = seller.ended.filter(call => call.charged === 'yes')
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const text = await readFile(journal, 'utf8')
       expect(charged.filter(({ txId }) => !text.includes(txId!))).toEqual([])
     })

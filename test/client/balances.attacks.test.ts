@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import type { ClientOptions } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
+import { eventually } from '../support/eventually.js'
 import { gate } from '../support/gate.js'
 import { ANSWER, type Answer, failure, marketForFile, PRICE, quote, type Seen, type Shop } from './market.js'
 
@@ -144,7 +145,7 @@ describe('a purchase', () => {
     for (const about of ['silence', 'cut', busy, failure(500, 'handler_error')] as const) {
       const covered = (seen: Seen) => (seen.headers['x-svc-max-charge'] === '0' ? about : stream)
       const { agent, url } = await liar({ covered })
-      const { client } = payer({ timeoutMs: 1_000 })
+      const { client } = payer({ timeoutMs: 2_000 })
       await client.topUp(agent, '$0.1')
       const { data, charged } = await client.call(url)
       expect([data, charged]).toEqual([{ done: true }, undefined])
@@ -264,7 +265,7 @@ describe('a purchase', () => {
       await beginsThen()
       end = failure(409, 'payment_spent')
       const again = client.topUp(agent, '$0.1').catch((error: unknown) => error)
-      await vi.waitFor(() => expect(purchases()).toBe(3))
+      await eventually(() => expect(purchases()).toBe(3))
       expect(await again).toMatchObject({ detail: { charged: 'yes' } })
       expect(spent()).toBe(300_000n)
     },
@@ -352,7 +353,7 @@ describe('a purchase', () => {
     await client.topUp(agent, '$0.1')
     expect(await client.balances()).toHaveLength(2)
     expect(await client.call(url)).toMatchObject({ charged: '10000' })
-    await vi.waitFor(async () => expect(await client.balances()).toHaveLength(1))
+    await eventually(async () => expect(await client.balances()).toHaveLength(1))
   })
 
   it('is not sent where the ledger gave the purchase to another process meanwhile', async () => {

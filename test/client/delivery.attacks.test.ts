@@ -17,6 +17,8 @@ import {
 } from './market.js'
 
 const market = marketForFile()
+/** Waited for in full, and long for a quote on a busy machine. */
+const PATIENCE_MS = 2_000
 
 /** Quotes, then answers payments by the step's script, the last one repeating. */
 function paidSteps(...steps: Script[]): Script {
@@ -173,7 +175,7 @@ describe('an answer was lost:', () => {
   })
 
   it('patience ends, and the money stays counted', async () => {
-    const { client } = market.payer({ timeoutMs: 500 })
+    const { client } = market.payer({ timeoutMs: PATIENCE_MS })
     const seller = await market.seller(paidSteps(cut, naming(409, 'payment_in_use')))
     await expect(client.call(seller.url, {})).rejects.toMatchObject({
       code: 'call_failed',
@@ -184,7 +186,7 @@ describe('an answer was lost:', () => {
   })
 
   it('a seller that says nothing is given up on, and the money stays counted', async () => {
-    const { client } = market.payer({ timeoutMs: 500, retry: false })
+    const { client } = market.payer({ timeoutMs: PATIENCE_MS, retry: false })
     const seller = await market.seller(paidSteps(() => 'silence'))
     await expect(client.call(seller.url, {})).rejects.toMatchObject({
       code: 'network_error',
@@ -294,7 +296,7 @@ describe('a payer whose earlier runs are not settled', () => {
 
   it('does not wait beyond its time, nor without retries', async () => {
     const late: [ClientOptions, Script][] = [
-      [{ timeoutMs: 300 }, () => short({ 'retry-after': '1' })],
+      [{ timeoutMs: 10_000 }, () => short({ 'retry-after': '20' })],
       [{ retry: false }, () => short()],
     ]
     for (const [options, script] of late) {

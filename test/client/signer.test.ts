@@ -163,11 +163,11 @@ describe('a signer that is no friend', () => {
     const { address } = market.sandbox.accounts('silent')
     const sign = () => new Promise<Uint8Array>(() => {})
     const { algodUrl } = market.sandbox
-    const options = { network: 'testnet', algodUrl, timeoutMs: 500, maxPerDay: '$0.01' } as const
+    const options = { network: 'testnet', algodUrl, timeoutMs: 2_000, maxPerDay: '$0.01' } as const
     const client = new SvcClient({ signer: { address, sign }, ...options })
     await expect(client.call(seller.url)).rejects.toMatchObject({
       code: 'signer_timeout',
-      message: 'The signer did not answer within 500 ms; nothing was paid',
+      message: 'The signer did not answer within 2000 ms; nothing was paid',
     })
     expect(client.remainingToday).toBe(0.01)
     expect(seller.paid()).toEqual([])

@@ -2,20 +2,23 @@
  * Replicas whose clocks are an hour behind and an hour ahead, on one Redis. What is held, counted and sold among them goes
  * by the time of Redis alone.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { redisSubscriptions } from '../../src/adapters/redis/subscriptions.js'
 import { defineEndpoint, SvcError } from '../../src/index.js'
+import type { ChargeStore } from '../../src/ports/charge-store.js'
 import { redisStores } from '../../src/redis.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { closing } from '../support/closing.js'
 import { gate } from '../support/gate.js'
+import { pausedLeases } from '../support/paused-leases.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { virtualRedis } from '../support/redis-virtual.js'
 import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
+import { skippableClock } from '../support/skippable-clock.js'
 
 const PRICE = 10_000n
 const HOUR_MS = 3_600_000
+const LEASE_MS = 15_000
 const KEY = { 'idempotency-key': 'a-random-key-that-cannot-be-guessed' }
 
 let redis: RedisServer
@@ -28,21 +31,35 @@ beforeEach(async () => {
   sandbox = closing(await startSandbox())
 })
 
-/** One that is an hour behind, one that is right, and one that is an hour ahead. */
-async function replicas(endpoints: Parameters<typeof open>[0], options: Parameters<typeof open>[1] = {}) {
+/** One that is an hour behind, one that is right, and one that is an hour ahead. `over` replaces stores of each. */
+async function replicas(
+  endpoints: Parameters<typeof open>[0],
+  options: Parameters<typeof open>[1] = {},
+  over: (charges: ChargeStore, shiftMs: number) => Parameters<typeof open>[1] = () => ({}),
+) {
   const prefix = `c${Math.random()}:`
   const at = (shiftMs: number) => {
-    const stores = closing(redisStores(redis.url, { prefix }))
-    const clock = { now: () => Date.now() + shiftMs }
+    const own = closing(redisStores(redis.url, { prefix, commandTimeoutMs: 20_000 }))
+    const { stores, advanced } = over(own.charges, shiftMs) ?? {}
+    const clock = { ...advanced?.clock, now: () => Date.now() + shiftMs }
     return open(endpoints, {
       idempotency: {},
       ...options,
       sandbox,
-      stores,
+      stores: { ...own, ...stores },
       advanced: { ...options.advanced, clock },
     })
   }
   return [await at(-HOUR_MS), await at(0), await at(HOUR_MS)] as const
+}
+
+/** A Redis whose clock shows the present, and goes on where the test says so. */
+async function turnedRedis() {
+  const redis = closing(await virtualRedis().then(({ stop, ...rest }) => ({ ...rest, close: stop })))
+  const world = await redis.world()
+  // A sold window ends at a moment of the day, which this Redis knows by its own clock.
+  await world.advance(Date.now() - (await world.time.now()))
+  return { world, windows: redisSubscriptions(world.connection, world.prefix, world.time) }
 }
 
 const received = () => sandbox.balance(sandbox.seller.address).usdc
@@ -50,19 +67,18 @@ const codeOf = async (response: Response) =>
   ((await response.json()) as { error?: { code: string } }).error?.code
 
 describe('a window', () => {
-  const window = (period: '10m' | '3s') =>
-    defineEndpoint({
-      name: 'window',
-      subscription: { price: '$0.01', period },
-      handler: () => ({ open: true }),
-    })
+  const window = defineEndpoint({
+    name: 'window',
+    subscription: { price: '$0.01', period: '10m' },
+    handler: () => ({ open: true }),
+  })
   const use = ({ url }: Seller, key: string) =>
     ask(`${url}/window`, { body: {}, headers: { 'x-svc-subscription': key } })
 
   it.each(['behind', 'right', 'ahead'])(
     'sold by the replica that is %s opens on each, and ends alike',
     async which => {
-      const all = await replicas([window('10m')], { advanced: { maxTimeoutSeconds: 60 } })
+      const all = await replicas([window], { advanced: { maxTimeoutSeconds: 60 } })
       const seller = all[['behind', 'right', 'ahead'].indexOf(which)]!
       const sinceMs = Date.now()
       const sold = await pay(seller, `${seller.url}/window`)
@@ -70,19 +86,22 @@ describe('a window', () => {
       const key = sold.headers.get('x-svc-subscription')!
       for (const one of all) expect((await use(one, key)).status).toBe(200)
       // Ten minutes, and at the most the minute in which the payment could land.
-      const lastsMs = Date.parse(sold.headers.get('x-svc-subscription-expires')!) - sinceMs
-      expect(lastsMs).toBeGreaterThan(600_000 - 1_000)
-      expect(lastsMs).toBeLessThan(661_000 + 5_000)
+      const endsMs = Date.parse(sold.headers.get('x-svc-subscription-expires')!)
+      expect(endsMs - sinceMs).toBeGreaterThan(600_000 - 1_000)
+      expect(endsMs - Date.now()).toBeLessThan(661_000 + 1_000)
       expect(received()).toBe(PRICE)
     },
   )
 
   it('that has ended is ended on each', async () => {
-    const all = await replicas([window('3s')], { advanced: { maxTimeoutSeconds: 1 } })
+    const { world, windows } = await turnedRedis()
+    const options = { advanced: { maxTimeoutSeconds: 60 } }
+    const all = await replicas([window], options, () => ({ stores: { subscriptions: windows } }))
     const sold = await pay(all[2], `${all[2].url}/window`)
     const key = sold.headers.get('x-svc-subscription')!
+    await world.advance(599_000)
     for (const one of all) expect((await use(one, key)).status).toBe(200)
-    await expect.poll(async () => (await use(all[0], key)).status).toBe(402)
+    await world.advance(62_000)
     for (const one of all) expect((await use(one, key)).status).toBe(402)
   })
 })
@@ -120,17 +139,38 @@ describe('a call', () => {
         return { run: ++runs }
       },
     })
-    const all = await replicas([slow], { advanced: { timeouts: { leaseMs: 1_500 } } })
+    const { clock, pass } = skippableClock()
+    let renewed = gate()
+    let runOut = async () => {}
+    /** The first renews its leases by a clock that the test lets pass, and loses them where the test says so. */
+    const all = await replicas(
+      [slow],
+      { advanced: { timeouts: { leaseMs: LEASE_MS } } },
+      (charges, shiftMs) => {
+        if (shiftMs >= 0) return {}
+        const paused = pausedLeases(charges)
+        runOut = paused.runOut
+        const renew: ChargeStore['renew'] = async (...given) => {
+          const ours = await charges.renew(...given)
+          renewed.enter()
+          return ours
+        }
+        return { stores: { charges: { ...paused.charges, renew } }, advanced: { clock } }
+      },
+    )
     const payment = await signFor(all[0], `${all[0].url}/slow`)
     const request = { headers: { ...KEY, ...payment } }
     const working = ask(`${all[0].url}/slow`, request)
     await door.entered()
-    const untilMs = performance.now() + 3_500
-    while (performance.now() < untilMs) {
+    for (let leases = 0; leases < 3; leases++) {
+      // In Redis the lease is over, as after all of its time. What the call has is what it renews.
+      await runOut()
+      renewed = gate()
+      pass(LEASE_MS / 3)
+      await renewed.entered()
       for (const one of [all[1], all[2]]) {
         expect(await codeOf(await ask(`${one.url}/slow`, request))).toBe('idempotency_in_progress')
       }
-      await pause(100)
     }
     door.open()
     expect(await (await working).json()).toEqual({ run: 1 })
@@ -231,12 +271,7 @@ describe('the calls of a window, while they are at work and the clock is set', (
   })
 
   it('on Redis each step ahead gives those at work once more, they count, and the window then ends', async () => {
-    const redis = await virtualRedis()
-    closing({ close: redis.stop })
-    const world = await redis.world()
-    // A sold window ends at a moment of the day, which this Redis knows by its own clock.
-    await world.advance(Date.now() - (await world.time.now()))
-    const store = redisSubscriptions(world.connection, world.prefix, world.time)
+    const { world, windows: store } = await turnedRedis()
     const { endpoint, doors, entered } = counted()
     const seller = await open([endpoint], { sandbox, subscriptions: { store } })
     const call = await bought(seller)

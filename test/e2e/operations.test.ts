@@ -1,6 +1,6 @@
 /** What whoever runs an agent can see of it, over HTTP: runs, metrics, health, readiness, and the log. */
 
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { memorySubscriptions } from '../../src/adapters/memory/subscriptions.js'
 import { type CheckResult, namedChecks } from '../../src/app/server/health.js'
@@ -9,6 +9,7 @@ import { defineAgent, defineEndpoint, type Logger, type Ready, SvcError, serve }
 import { systemClock } from '../../src/ports/clock.js'
 import { silentLogger } from '../../src/ports/logger.js'
 import { closing } from '../support/closing.js'
+import { eventually } from '../support/eventually.js'
 import { fakeFacilitator, json, type Reply } from '../support/fake-facilitator.js'
 import { fakeNode } from '../support/fake-node.js'
 import { gate, gated } from '../support/gate.js'
@@ -406,7 +407,7 @@ describe('a node of another network', () => {
     const node = closing(await fakeNode(() => params(MAINNET.genesisHash)))
     const { lines, logger } = collector()
     const seller = await open([echo], { algodUrl: node.url, logger })
-    await vi.waitFor(() => expect(lines).toContainEqual(expect.objectContaining({ level: 'warn' })))
+    await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ level: 'warn' })))
     expect(lines.filter(({ level }) => level === 'warn')).toEqual([
       {
         level: 'warn',
@@ -432,7 +433,7 @@ describe('a node of another network', () => {
     const node = closing(await fakeNode((_, response) => void response.writeHead(500).end()))
     const { lines, logger } = collector()
     const seller = await open([echo], { algodUrl: node.url, logger })
-    await vi.waitFor(() => expect(lines).toContainEqual(expect.objectContaining({ level: 'warn' })))
+    await eventually(() => expect(lines).toContainEqual(expect.objectContaining({ level: 'warn' })))
     await ask(`${seller.url}/echo`)
     expect(await get(`${seller.url}/health`)).toMatchObject({ status: 200, body: { node: 'unanswered' } })
     expect(await get(`${seller.url}/ready`)).toMatchObject({ status: 200, body: { ok: true } })

@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { defineEndpoint, type EndpointDef } from '../../src/index.js'
+import { eventually } from '../support/eventually.js'
 import { ask, challengeIn, open, pay, type Seller } from '../support/seller.js'
 
 const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address).usdc
@@ -24,7 +25,7 @@ describe('an output schema', () => {
     expect(response.status).toBe(200)
     expect(received(seller)).toBe(10_000n)
     const answer = await response.json()
-    await vi.waitFor(() => expect(seller.ended).not.toHaveLength(0))
+    await eventually(() => expect(seller.ended).not.toHaveLength(0))
     return { answer, warnings: warn.mock.calls.filter(([, message]) => /output schema/.test(message)) }
   }
 

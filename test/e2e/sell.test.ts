@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import type { Sandbox } from '../../src/sandbox.js'
 import type { Sold, Terms } from '../../src/sell.js'
 import { closing } from '../support/closing.js'
+import { eventually } from '../support/eventually.js'
 import { gate } from '../support/gate.js'
 import { DOUBT } from '../support/ownership.js'
 import { rawRequest, sendRaw } from '../support/raw-http.js'
@@ -431,7 +432,7 @@ describe('terms that change', () => {
     expect([told.status, await told.json()]).toMatchObject([503, { error: { code: 'settlement_unknown' } }])
     doubting.server.reload(doubting.terms)
     doubting.sandbox.advanceRounds(1_100)
-    await vi.waitFor(() => {
+    await eventually(() => {
       pass(30_000)
       expect(decided).toHaveBeenCalledWith(expect.stringMatching(/^[A-Z2-7]{52}$/), false)
     })

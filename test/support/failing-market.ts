@@ -18,6 +18,11 @@ export interface ProcessOptions {
   readonly waitReplicas?: number
 }
 
+/** On a busy machine no command takes so long. */
+const COMMAND_MS = 20_000
+/** Half of it a write waits for replicas that are not there. */
+const REPLICATED_COMMAND_MS = 2_000
+
 export type Told = readonly [status: number, said: unknown]
 export const told = async (response: Response): Promise<Told> => {
   const body = (await response.json()) as { run?: number; error?: { code: string } }
@@ -58,7 +63,8 @@ export async function failingMarket() {
       redis: Parameters<typeof redisStores>[0],
       { door, leaseMs, waitReplicas, ...options }: ProcessOptions = {},
     ): Promise<Seller> {
-      const stores = closing(redisStores(redis, { commandTimeoutMs: 500, waitReplicas, logger: silent }))
+      const commandTimeoutMs = waitReplicas ? REPLICATED_COMMAND_MS : COMMAND_MS
+      const stores = closing(redisStores(redis, { commandTimeoutMs, waitReplicas, logger: silent }))
       await stores.ping()
       const work = defineEndpoint({
         name: 'work',

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createGate, defineAgent, type HandlerContext } from '../../../src/index.js'
 import { type Sandbox, startSandbox } from '../../../src/sandbox.js'
 import { closing } from '../../support/closing.js'
+import { eventually } from '../../support/eventually.js'
 import { listen } from '../../support/listen.js'
 import { rawRequest, sendRaw } from '../../support/raw-http.js'
 import { ask, challengeIn, pay, presenting, type Seller, signFor, signQuote } from '../../support/seller.js'
@@ -75,7 +76,7 @@ describe('a route of Express', () => {
       answer => answer.text().catch(() => ''),
       () => {},
     )
-    await vi.waitFor(() => expect(said()).toContain('past its gate'))
+    await eventually(() => expect(said()).toContain('past its gate'))
     expect(earned() - before).toBe(0n)
   })
 
@@ -137,11 +138,11 @@ describe('a route of Express', () => {
     })
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     socket.write(`GET /late HTTP/1.1\r\nhost: a\r\n${head.join('')}\r\n`)
-    await vi.waitFor(() => expect(heard).toContain(' 504 '), 5_000)
+    await eventually(() => expect(heard).toContain(' 504 '))
     late.resolve()
     await answered.promise
     socket.write('GET /free HTTP/1.1\r\nhost: a\r\n\r\n')
-    await vi.waitFor(() => expect(heard).toMatch(/here$/))
+    await eventually(() => expect(heard).toMatch(/here$/))
     expect(heard).not.toContain('late')
     socket.destroy()
   })

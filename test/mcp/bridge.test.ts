@@ -13,7 +13,7 @@ import { bridgeTo } from '../../src/mcp-buyer/mcp-bridge.js'
 import { owedAnswers } from '../../src/mcp-buyer/owed-answers.js'
 import { MAIN, svc } from '../cli/run.js'
 import type { RpcResult } from '../support/doors.js'
-import { gated } from '../support/gate.js'
+import { gate, gated } from '../support/gate.js'
 import { NOTHING, onePayment, watchLedger } from '../support/official.js'
 import { open, openSeller, type Seller } from '../support/seller.js'
 
@@ -248,8 +248,10 @@ describe('the bridge', () => {
 
   describe('over a call that was cancelled', () => {
     /** The bridge to a seller that keeps answers, and a door in its handler and in the bridge's own requests. */
-    async function bridged(onPaid: (url: string, init?: RequestInit) => Promise<Response> = fetch) {
-      const { endpoint, ...door } = gated()
+    async function bridged(
+      onPaid: (url: string, init?: RequestInit) => Promise<Response> = fetch,
+      { endpoint, ...door } = gated(),
+    ) {
       const agent = await open([endpoint], {
         sandbox: seller.sandbox,
         idempotency: { onLostResponse: 'replay' },
@@ -280,6 +282,31 @@ describe('the bridge', () => {
       expect(await ask()).toMatchObject({ structuredContent: { done: true } })
       expect(moved()).toMatchObject({ paid: 20_000n })
       expect(agent.ended.filter(({ charged }) => charged === 'yes')).toHaveLength(2)
+    })
+
+    it('of a window that was bought gives the answer to who asks again, and takes one call of it', async () => {
+      const door = gate()
+      let runs = 0
+      const endpoint = defineEndpoint({
+        name: 'slow',
+        subscription: { price: '$0.01', period: '1d', calls: 3 },
+        async handler() {
+          if (runs++ > 0) door.enter()
+          if (runs > 1) await door.opened
+          return { done: true }
+        },
+      })
+      const { ask, agent } = await bridged(fetch, { endpoint, ...door })
+      await ask()
+      const cancel = new AbortController()
+      const cancelled = ask(cancel.signal)
+      await door.entered()
+      cancel.abort()
+      const again = ask()
+      door.open()
+      expect(await again).toMatchObject({ structuredContent: { done: true } })
+      await cancelled
+      expect(agent.ended.map(({ final }) => final)).toEqual(['quoted', 'settled', 'served'])
     })
 
     it('before its payment was sent pays nothing, and keeps nothing', async () => {

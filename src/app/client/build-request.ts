@@ -19,8 +19,8 @@ export interface CallOptions extends RequestOptions {
   /** Calls with the same key and body are one call, for sellers that support it. @default a new key for each call */
   readonly idempotencyKey?: string
   /**
-   * After the payment was sent, an abort no longer ends the call: the client waits for the answer that it is paying for. With
-   * `stream`, up to the head of the answer.
+   * After the payment was sent, or the key of a window or a balance, an abort no longer ends the call: the client waits for the
+   * answer that it is paying for. With `stream`, up to the head of the answer.
    *
    * @default false
    */

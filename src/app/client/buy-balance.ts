@@ -124,9 +124,7 @@ async function finished(
     return { ...toldOf({ ...outcome, warnings }), ...balanceShown(agent.href, held) }
   } catch (error) {
     const { code, detail, status = 0 } = error instanceof SvcError ? error : { code: '', detail: {} }
-    const { charged = slot.payment ? 'maybe' : 'no' }: Record<string, unknown> = isRecord(detail)
-      ? detail
-      : {}
+    const charged = memberAt(detail, 'charged') ?? (slot.payment ? 'maybe' : 'no')
     // It began long ago, or by a clock that was ahead.
     const ageMs = Math.abs(clock.now() - buying.begunMs)
     const isOld = ageMs > KEPT_MS && status >= 400 && status < 500

@@ -96,7 +96,9 @@ async function askWith(
 ): Promise<{ asked: UnpaidReply; verdict: Verdict }> {
   if (key === undefined) return { asked: await send(settings, request), verdict: {} }
   settings.keys.sent(request.url, key)
-  const asked = await send(settings, withKey(request, key, settings.random))
+  // As a call that is paid: it may be counted.
+  const signal = request.finishPaid && !request.signal?.aborted ? undefined : request.signal
+  const asked = await send(settings, withKey({ ...request, signal }, key, settings.random))
   return { asked, verdict: settings.keys.answered(request.url, key, asked) }
 }
 

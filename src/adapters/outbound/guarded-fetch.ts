@@ -75,9 +75,8 @@ function addressRefusal(hostname: string, isAllowed: (address: string) => boolea
 
 function portRefusal({ port, protocol }: buildConnector.Options): NotPublic | undefined {
   const number = Number(port || (protocol === 'https:' ? 443 : 80))
-  if (number <= LOW_PORT_MAX && !LOW_PORTS.has(number)) {
+  if (number <= LOW_PORT_MAX && !LOW_PORTS.has(number))
     return new NotPublic('port', `port ${number} is no web service's: 80, 443, or from ${LOW_PORT_MAX + 1}`)
-  }
 }
 
 function guardedLookup(lookup: Lookup, isAllowed: (address: string) => boolean): LookupFunction {

@@ -95,9 +95,8 @@ function pairsOf(head: object): [name: string, value: string][] {
  */
 export function headersOfResponse(response: Response): AnswerHead {
   if (response.bodyUsed) throw new NoAnswer('a Response whose body was read already')
-  if (response.status < 200 || response.status > 599) {
+  if (response.status < 200 || response.status > 599)
     throw new RangeError(`a Response of status ${response.status} cannot be sent`)
-  }
   // fetch() has already decoded its answer. Sending its `content-encoding` makes the bytes unreadable.
   const isDecoded = response.type !== 'default'
   return renderHead([...response.headers].filter(([name]) => !isDecoded || name !== 'content-encoding'))
@@ -116,8 +115,7 @@ export function renderHead(pairs: Iterable<readonly [name: string, value: string
     if (name === 'set-cookie') cookies.push(value)
     else headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value
   }
-  if (bytes > HEADER_BYTES_MAX) {
+  if (bytes > HEADER_BYTES_MAX)
     throw new NoAnswer(`a Response with ${bytes} bytes of headers; callers can read ${HEADER_BYTES_MAX}`)
-  }
   return { headers, ...(cookies.length > 0 && { cookies }) }
 }

@@ -109,13 +109,11 @@ function mistakeInMembers(value: object, plain: boolean, walk: Walk): Mistake {
 /** Objects that JSON renders as something other than their content, whatever fields or `toJSON` they have. */
 function misplaced(value: object): Mistake {
   if (types.isNativeError(value) || value instanceof Error) return `an Error (${named(value)}); throw it`
-  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) {
+  if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value))
     return `bytes (${named(value)}) in JSON; return a Uint8Array by itself, or text`
-  }
   if (Symbol.asyncIterator in value) return `a stream (${named(value)}); streams cannot be sold`
-  if (types.isPromise(value) || typeof (value as { then?: unknown }).then === 'function') {
+  if (types.isPromise(value) || typeof (value as { then?: unknown }).then === 'function')
     return 'a promise that is not awaited'
-  }
   return (types.isMap(value) || types.isSet(value)) && !hasToJson(value) ? `a ${named(value)}` : undefined
 }
 

@@ -50,9 +50,8 @@ function ownFacilitator(
   askerId: string,
 ): X402Facilitator {
   const inProcess = facilitatorInProcess(own, network, askerId)
-  if (!inProcess) {
+  if (!inProcess)
     throw new SvcError(`The facilitator does not settle on ${network.name}`, 'invalid_facilitator')
-  }
   if (own.pays(agent.payTo)) return inProcess
   throw new SvcError(
     `The facilitator does not settle payments to ${agent.payTo}: list it in payTo`,

@@ -68,18 +68,13 @@ function mismatchOf(deps: ChargeDeps, call: Call): string | undefined {
   const requirements = call.terms.requirements!
   const accepted = payload!.accepted
   if (call.endpoint.def.only) return ONLY_BALANCE
-  if (
-    accepted !== undefined &&
-    !(isRecord(accepted) && sameTerms(accepted, requirements, deps.owner.network))
-  ) {
+  const isSame = isRecord(accepted) && sameTerms(accepted, requirements, deps.owner.network)
+  if (accepted !== undefined && !isSame)
     return 'The payment was made for other terms than these; read them again and sign anew'
-  }
-  if (read === undefined) {
+  if (read === undefined)
     return deps.rules.requireReadable ? 'No signed payment transaction can be read in the payment' : undefined
-  }
-  if (!meetsTerms(deps, read, requirements)) {
+  if (!meetsTerms(deps, read, requirements))
     return 'The signed transaction does not pay the amount, asset and receiver that are asked for'
-  }
   return read.groupProblem && GROUP_REFUSALS[read.groupProblem]
 }
 

@@ -101,9 +101,8 @@ type JournalOptions = Exclude<ObserverOptions['journal'], string | undefined>
 
 const healthChecks: Option<Readonly<Record<string, HealthCheck>>> = given => {
   const checks = (given ?? {}) as Readonly<Record<string, HealthCheck>>
-  for (const [name, check] of Object.entries(checks)) {
+  for (const [name, check] of Object.entries(checks))
     if (typeof check !== 'function') throw invalid(`The health check '${name}' is not a function`)
-  }
   return checks
 }
 

@@ -74,9 +74,8 @@ export function owedAnswers<T>({ monotonic }: Pick<Clock, 'monotonic'>) {
   }
 }
 
-/** The idempotency key of a failed call that may have been paid, where its seller keeps keys: sent again, it may get the answer. */
+/** The key of a failed call whose answer its seller may have: sent again, it may get that. Where a window covers it, no payment is named. */
 function keptKeyOf(error: unknown): string | undefined {
   const { charged, idempotencyKey } = error instanceof SvcError && isRecord(error.detail) ? error.detail : {}
-  const mayBePaid = charged === 'yes' || charged === 'maybe'
-  return mayBePaid && typeof idempotencyKey === 'string' ? idempotencyKey : undefined
+  return charged !== 'no' && typeof idempotencyKey === 'string' ? idempotencyKey : undefined
 }

@@ -258,7 +258,9 @@ describe('the bridge', () => {
       })
       const { address, mnemonic } = seller.sandbox.accounts(`cancelling ${agent.url}`)
       const fetchImpl: typeof fetch = (url, init) =>
-        'PAYMENT-SIGNATURE' in (init?.headers ?? {}) ? onPaid(String(url), init) : fetch(url, init)
+        ['PAYMENT-SIGNATURE', 'x-svc-subscription'].some(name => name in (init?.headers ?? {}))
+          ? onPaid(String(url), init)
+          : fetch(url, init)
       const { algodUrl } = seller.sandbox
       const client = new SvcClient({ mnemonic, network: 'testnet', algodUrl, fetchImpl, retry: false })
       const { call: callTool } = await bridgeTo(agent.url, client)
@@ -307,6 +309,22 @@ describe('the bridge', () => {
       expect(await again).toMatchObject({ structuredContent: { done: true } })
       await cancelled
       expect(agent.ended.map(({ final }) => final)).toEqual(['quoted', 'settled', 'served'])
+    })
+
+    it('of a window whose answer was lost is asked for with its key, and takes one call', async () => {
+      let covered = 0
+      const lost = async (url: string, init?: RequestInit) => {
+        const reply = await fetch(url, init)
+        if ('x-svc-subscription' in (init?.headers ?? {}) && ++covered === 1) throw new Error('cut')
+        return reply
+      }
+      const subscription = { price: '$0.01', period: '1d', calls: 3 }
+      const { ask, agent, door } = await bridged(lost, gated({ price: undefined, subscription }))
+      door.open()
+      await ask()
+      expect(await ask()).toMatchObject({ isError: true })
+      expect(await ask()).toMatchObject({ structuredContent: { done: true } })
+      expect(agent.ended.map(({ final }) => final)).toEqual(['quoted', 'settled', 'served', 'replayed'])
     })
 
     it('before its payment was sent pays nothing, and keeps nothing', async () => {

@@ -3,7 +3,7 @@ import { SvcError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { usdNumber } from '../../domain/money.js'
 import { isForWindow } from '../../domain/price-for-display.js'
-import { isRecord, type PaymentRequired, type PaymentRequirements } from '../../domain/x402.js'
+import { isRecord, type PaymentRequired, type PaymentRequirements, recordAt } from '../../domain/x402.js'
 import { unlessAborted } from '../../ports/clock.js'
 import type { HttpRequest } from './build-request.js'
 import { onBalance, REREAD_MS } from './call-on-balance.js'
@@ -92,14 +92,24 @@ async function askWith(
   key: string | undefined,
   request: HttpRequest,
   settings: Settings,
-  { ask: send }: Asking,
+  { ask: send, accept }: Asking,
 ): Promise<{ asked: UnpaidReply; verdict: Verdict }> {
   if (key === undefined) return { asked: await send(settings, request), verdict: {} }
   settings.keys.sent(request.url, key)
   // As a call that is paid: it may be counted.
   const signal = request.finishPaid && !request.signal?.aborted ? undefined : request.signal
-  const asked = await send(settings, withKey({ ...request, signal }, key, settings.random))
-  return { asked, verdict: settings.keys.answered(request.url, key, asked) }
+  const covered = withKey({ ...request, signal }, key, settings.random)
+  try {
+    const asked = await send(settings, covered)
+    const verdict = settings.keys.answered(request.url, key, asked)
+    if (asked.everLost && !isQuote(asked.reply)) accept(asked)
+    return { asked, verdict }
+  } catch (error) {
+    const { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey } = covered.headers
+    if (error instanceof SvcError)
+      Object.assign(error, { detail: { ...recordAt(error.detail), idempotencyKey } })
+    throw error
+  }
 }
 
 /** Buys a window, unless another call is buying one: then it is a call with that one's key. */

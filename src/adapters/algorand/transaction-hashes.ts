@@ -31,11 +31,10 @@ export function txIdOf(txn: Transaction): string {
 export function ungroupedHashOf(transaction: Uint8Array): Buffer {
   const parts = aroundEntry(transaction, 'grp')
   if (parts === undefined) return hashOf(textToSign(transaction))
-  return hashOf(joinBytes([TX, mapHeadOf(parts.entries), parts.before, parts.after]))
-}
-
-function mapHeadOf(entries: number): Uint8Array {
-  return entries < 16 ? Uint8Array.of(0x80 | entries) : Uint8Array.of(0xde, entries >> 8, entries & 0xff)
+  const { entries, before, after } = parts
+  const head =
+    entries < 16 ? Uint8Array.of(0x80 | entries) : Uint8Array.of(0xde, entries >> 8, entries & 0xff)
+  return hashOf(joinBytes([TX, head, before, after]))
 }
 
 const GROUP_HEAD = bytesOf('TG\x81\xa6txlist')

@@ -25,8 +25,6 @@ import {
 /** Node's codes for a connection that its caller ended. */
 const HANG_UPS = new Set<unknown>(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
 
-export type KoaHost = ReturnType<typeof koaHost>
-
 /** @param turnEnd see `turns` of the platform */
 export function koaHost(table: RouteTable, logger: Logger, turnEnd?: () => Promise<void> | undefined) {
   const app = new App().on('error', err => {

@@ -76,9 +76,9 @@ export function leasesIn(
       const one = kept.get(token)
       kept.delete(token)
       if (one === undefined) return
-      store.renew([one.hold], LAPSES_NOW_MS).catch(() => {
-        // The lease ends by itself.
-      })
+      // If this is lost, the lease ends by itself. A seller's own store may throw.
+      const lapse = async () => store.renew([one.hold], LAPSES_NOW_MS)
+      lapse().catch(() => {})
     },
     /** Whether another call may hold what this token held: the lease was not renewed in time, or there is none. */
     mayHaveLapsed(token: string): boolean {

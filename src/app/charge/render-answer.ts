@@ -79,14 +79,12 @@ function givenTo(response: Response): Answer | undefined {
   const kept = Object.getOwnPropertySymbols(response).find(({ description }) => description === 'cache')
   const { 0: status, 1: body, 2: head } = Object(kept && Reflect.get(response, kept))
   if (status !== 200 || !(typeof body === 'string' || body instanceof Uint8Array)) return undefined
-  const rendered = renderHead(head?.constructor === Object ? pairsOf(head) : response.headers)
+  const pairOf = ([name, value]: [string, unknown]) => [name.toLowerCase(), String(value)] as const
+  const isPlain = head?.constructor === Object
+  const rendered = renderHead(isPlain ? Object.entries(head).map(pairOf) : response.headers)
   // One of the web would add a type where there is none.
   if (rendered.headers['content-type'] === undefined) return undefined
   return { status, ...rendered, body: typeof body === 'string' ? toUSVString(body) : Buffer.from(body) }
-}
-
-function pairsOf(head: object): [name: string, value: string][] {
-  return Object.entries(head).map(([name, value]) => [name.toLowerCase(), String(value)])
 }
 
 /**

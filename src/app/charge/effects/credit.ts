@@ -39,12 +39,16 @@ function take(deps: ChargeDeps, call: Call, payer: string | undefined): Taken | 
     call.holds.creditor = creditor
     return 'credited'
   }
-  const taken = deps.credit.take(creditor, deps.rules.credit!)
-  if ('admitted' in taken) return granted(taken)
-  return taken.then(granted, cause => {
+  const failed = (cause: unknown) => {
     deps.logger.error({ err: cause }, 'the credit store did not answer')
     return storeDown(call)
-  })
+  }
+  try {
+    const taken = deps.credit.take(creditor, deps.rules.credit!)
+    return 'admitted' in taken ? granted(taken) : taken.then(granted, failed)
+  } catch (cause) {
+    return failed(cause)
+  }
 }
 
 async function wait(deps: ChargeDeps, call: Call, payer: string | undefined) {

@@ -111,7 +111,7 @@ describe('specification 4.6: SVC_PAY_TO is required', () => {
     ['with a sandbox that is not there', [START], { SVC_SANDBOX: 'http://127.0.0.1:9' }],
   ])('%s: without it the reference agent does not start, and says so', async (_, given, set) => {
     expect(image[0]).toBe('node')
-    const started = run(process.execPath, [...given], { env: { ...env, ...set }, timeout: 10_000 })
+    const started = run(process.execPath, [...given], { env: { ...env, ...set }, timeout: 100_000 })
     await expect(started).rejects.toMatchObject(missing)
   })
 

@@ -26,7 +26,7 @@ afterAll(() => sandbox.close())
 function registryAt(url: string, options: Partial<RegistryOptions> = {}): Registry {
   return closing(
     algorandRegistry({
-      node: nodeClient({ url, nodeTimeoutMs: 500 }),
+      node: nodeClient({ url, nodeTimeoutMs: 20_000 }),
       apps: sandbox.registry,
       ...options,
     }),

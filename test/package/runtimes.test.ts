@@ -217,7 +217,7 @@ describe.each(RUNTIMES)('on $name', runtime => {
   it('hostile answers of a facilitator are what they are to undici', async () => {
     const hostile = closing(await hostileServer())
     const paths = FAULTS.map((_, at) => `/${at}`)
-    const env = { HOSTILE_URL: hostile.url, PATHS: paths.join(' '), TIMEOUT_MS: '1000' }
+    const env = { HOSTILE_URL: hostile.url, PATHS: paths.join(' '), TIMEOUT_MS: '5000' }
     const undici = undiciExchange(hostile.url, {
       connectionsMax: FAULTS.length,
       bytesMax: 64 * 1024,
@@ -225,7 +225,7 @@ describe.each(RUNTIMES)('on $name', runtime => {
     })
     const [heard, ...expected] = await Promise.all([
       errand(runtime, 'ask', env) as Promise<ExchangeReply[]>,
-      ...paths.map(path => undici.send({ method: 'POST', path, headers: {}, body: '{}', timeoutMs: 1_000 })),
+      ...paths.map(path => undici.send({ method: 'POST', path, headers: {}, body: '{}', timeoutMs: 5_000 })),
     ])
     await undici.destroy()
     const named = (replies: readonly ExchangeReply[]) =>

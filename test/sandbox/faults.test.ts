@@ -136,11 +136,11 @@ describe('/settle can', () => {
   })
 
   it('be late: cut first, settled a while after', async () => {
-    sandbox.faults.set('settle', 'late', { delayMs: 500 })
+    sandbox.faults.set('settle', 'late', { delayMs: 2_000 })
     const { body, txId } = await pay()
     await expect(ask('settle', body)).rejects.toThrow()
     expect(hasLanded(txId)).toBe(false)
-    await expect.poll(() => hasLanded(txId), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => hasLanded(txId)).toBe(true)
   })
 })
 

@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { fetchExchange } from '../../../src/adapters/outbound/fetch-exchange.js'
 import { undiciExchange } from '../../../src/adapters/outbound/undici-exchange.js'
 import { systemClock } from '../../../src/ports/clock.js'
 import { hang, json, type Reply, status } from '../../support/fake-facilitator.js'
+import { skippableClock } from '../../support/skippable-clock.js'
 import { newPayment, REQUIREMENTS, start } from './setup.js'
 
 test('fifty calls in a row use one connection, and our own question another', async () => {
@@ -42,13 +44,20 @@ describe.each(Object.entries({ undici: undiciExchange, fetch: fetchExchange(syst
     })
 
     test('a settle that waited for a connection until it was given up never leaves', async () => {
+      const { clock, pass } = skippableClock()
+      const limits = { settleTimeoutMs: 20_000, verifyTimeoutMs: 40_000 }
       const { fake, facilitator } = await start(
         { '/verify': hang },
-        { connectionsMax: 1, settleTimeoutMs: 50, verifyTimeoutMs: 150, exchange },
+        { connectionsMax: 1, ...limits, exchange, clock },
       )
       await facilitator.supported()
       const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
-      expect(await facilitator.settle(newPayment(), REQUIREMENTS)).toMatchObject({ verdict: 'unknown' })
+      await fake.askedTimes('/verify', 1)
+      const waiting = facilitator.settle(newPayment(), REQUIREMENTS)
+      await setImmediate()
+      pass(limits.settleTimeoutMs)
+      expect(await waiting).toMatchObject({ verdict: 'unknown' })
+      pass(limits.verifyTimeoutMs)
       expect(await blocking).toMatchObject({ verdict: 'unreachable' })
       fake.replies['/verify'] = json({ isValid: true })
       expect(await facilitator.verify(newPayment(), REQUIREMENTS)).toEqual({ verdict: 'valid' })
@@ -62,7 +71,7 @@ describe.each(Object.entries({ undici: undiciExchange, fetch: fetchExchange(syst
       }
       const { fake, facilitator } = await start(
         { '/verify': held },
-        { connectionsMax: 1, supportedTimeoutMs: 500, exchange },
+        { connectionsMax: 1, supportedTimeoutMs: 20_000, exchange },
       )
       const blocking = facilitator.verify(newPayment(), REQUIREMENTS)
       await fake.askedTimes('/verify', 1)

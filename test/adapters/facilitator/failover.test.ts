@@ -10,7 +10,6 @@ import {
   status,
   text,
 } from '../../support/fake-facilitator.js'
-import { skippableClock } from '../../support/skippable-clock.js'
 import { FULL, listing, newPayment, OTHER_SPONSOR, REQUIREMENTS, SHORT, SPONSOR, start } from './setup.js'
 
 const YES = json({ isValid: true })
@@ -26,13 +25,15 @@ interface Pair {
   readonly heard: Readonly<Record<'a' | 'b', () => Promise<unknown>>>
   /** The sponsors that were quoted, with the URL of whose they are. */
   readonly quotes: Set<string>
+  /** Time stands still otherwise. */
   pass(ms: number): void
 }
 
 const PAUSE_MS = 10_000
 
 async function pair(a: Partial<Record<Path, Reply>>, b: Partial<Record<Path, Reply>>): Promise<Pair> {
-  const { clock, pass } = skippableClock()
+  let nowMs = 0
+  const clock = { monotonic: () => nowMs }
   const first = await start({ '/settle': SETTLED('A'), ...a })
   const second = await start({
     '/supported': listing(FULL, { feePayer: OTHER_SPONSOR }),
@@ -47,6 +48,9 @@ async function pair(a: Partial<Record<Path, Reply>>, b: Partial<Record<Path, Rep
   }
   const list = facilitatorList([first.facilitator, second.facilitator], { pauseMs: PAUSE_MS, clock, quoted })
   const heard = { a: first.facilitator.isUp, b: second.facilitator.isUp }
+  const pass = (ms: number) => {
+    nowMs += ms
+  }
   return { a: first.fake, b: second.fake, list, heard, quotes, pass }
 }
 

@@ -48,7 +48,8 @@ export function startFake(replies: Partial<Record<Path, Reply>> = {}): Promise<F
 }
 
 export function adapterTo(url: string, options: Partial<FacilitatorOptions> = {}): X402Facilitator {
-  return closing(x402Facilitator({ url, network: TESTNET, ...options }))
+  // On a busy machine the first answer takes longer than callers wait for it elsewhere.
+  return closing(x402Facilitator({ url, network: TESTNET, firstWaitMs: 20_000, ...options }))
 }
 
 export async function start(

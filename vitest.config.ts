@@ -50,7 +50,7 @@ export default defineConfig({
           isolate: false,
           setupFiles: 'test/support/own-globals.ts',
           // The contracts on a real Redis wait without working, so they wait at the same time. A file cannot set it: its worker has begun.
-          maxConcurrency: 40,
+          maxConcurrency: 100,
         },
       },
       {

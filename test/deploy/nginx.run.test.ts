@@ -282,7 +282,7 @@ describe('when time runs out', () => {
     const seller = await open([work], { stores: { charges }, idempotency: { onLostResponse: 'replay' } })
     const nginx = await inFrontOf([seller], impatient)
     const headers = { ...KEY, ...(await signFor(seller, `${nginx.url}/work`)) }
-    seller.sandbox.faults.set('settle', 'slow-after', { times: 1, delayMs: 1_500 })
+    seller.sandbox.faults.set('settle', 'slow-after', { times: 1, delayMs: 4_000 })
     const cut = await ask(`${nginx.url}/work`, { headers })
     expect([cut.status, cut.headers.get('retry-after')]).toEqual([503, '2'])
     const error = await errorOf(cut)

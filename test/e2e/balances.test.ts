@@ -29,15 +29,15 @@ interface Work {
   readonly costs?: unknown
 }
 
-/** A call costs at most a cent, and does what its body says. */
-function metered() {
+/** A call costs at most a cent, and does what its body says; it has long where none shall take too long. */
+function metered(timeout = 60_000) {
   const door = gate()
   let runs = 0
   let late: ((usd: string) => void) | undefined
   const endpoint = defineEndpoint({
     name: 'metered',
     price: '$0.01',
-    timeout: 1_000,
+    timeout,
     async handler({ body, charge }: HandlerContext) {
       runs++
       late = charge
@@ -129,10 +129,11 @@ describe('a balance', () => {
 
   it('costs nothing where the call fails, takes too long or its caller goes', async () => {
     const { endpoint, door } = metered()
-    const seller = await opened([endpoint])
+    const hurried = { ...metered(1_000).endpoint, name: 'hurried' }
+    const seller = await opened([endpoint, hurried])
     const { call } = await bought(seller)
     expect((await call({ body: { does: 'fail' } })).status).toBe(422)
-    expect((await call({ body: { does: 'hang' } })).status).toBe(504)
+    expect((await call({ at: 'hurried', body: { does: 'hang' } })).status).toBe(504)
     const hangUp = new AbortController()
     const gone = call({ body: { does: 'wait' }, signal: hangUp.signal })
     await door.entered()

@@ -241,7 +241,7 @@ describe('a message', () => {
 
   it('has a bounded time for each attempt', async () => {
     const slow = await receiver(hang, answer(200))
-    const { webhook, errors } = sender(slow.url, { timeoutMs: 500 })
+    const { webhook, errors } = sender(slow.url, { timeoutMs: 2_000 })
     webhook.ended(settled('1'))
     await webhook.close(10_000)
     expect(slow.received).toHaveLength(2)

@@ -243,7 +243,7 @@ describe('suspended before it settles, and taken over: it does not deny what the
   })
 
   it('while its record is on its way, for longer than Redis may take to answer', async () => {
-    const commandTimeoutMs = 1_000
+    const commandTimeoutMs = 3_000
     const suspended = await suspendedAt('during record', { redis: { commandTimeoutMs } })
     expect(await takeOver(suspended, 'first', 1.5 * commandTimeoutMs)).toMatchObject(TAKEN_OVER)
   })

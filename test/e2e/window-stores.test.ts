@@ -4,7 +4,9 @@ import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { defineEndpoint, type SubscriptionRecord, type SubscriptionStore } from '../../src/index.js'
 import { subscriptionsContract } from '../../src/testing.js'
 import { closing } from '../support/closing.js'
+import { metFault } from '../support/met-fault.js'
 import { ask, open, pay, type Seller, signFor } from '../support/seller.js'
+import { skippableClock } from '../support/skippable-clock.js'
 
 const PRICE = 10_000n
 const HOUR_MS = 3_600_000
@@ -80,14 +82,19 @@ describe.each(Object.entries(STORES))('%s with get, put and sweep', (name, make)
       puts.push([id, { ...record }])
       return put(id, record) as never
     }
+    const time = skippableClock()
+    const certaintyMs = 10_000
     const seller = await open([pass], {
       idempotency: {},
       stores: { charges: memoryChargeStore(), subscriptions: store },
-      advanced: { timeouts: { settleMs: 200, certaintyMs: 200, reconcilePauseMs: 50 } },
+      advanced: { clock: time.clock, timeouts: { certaintyMs, reconcilePauseMs: 50 } },
     })
     const headers = { ...(await signFor(seller, `${seller.url}/pass`)), ...KEY }
-    seller.sandbox.faults.set('settle', 'die-before')
-    expect((await ask(`${seller.url}/pass`, { headers })).status).toBe(503)
+    const met = metFault(seller.sandbox, 'settle', 'die-before')
+    const doubtful = ask(`${seller.url}/pass`, { headers })
+    await met()
+    time.pass(certaintyMs)
+    expect((await doubtful).status).toBe(503)
     seller.sandbox.faults.clear()
     const recovered = await ask(`${seller.url}/pass`, { headers })
     expect([recovered.status, received(seller)]).toEqual([200, PRICE])

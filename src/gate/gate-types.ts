@@ -46,8 +46,6 @@ export interface FastifyRequest {
 export interface FastifyReply {
   readonly raw: ServerResponse
   getHeaders(): object
-  send(payload?: unknown): unknown
-  hijack(): unknown
 }
 
 /** Middleware that prices routes of an app, one for each framework. Its functions need no `this`. */

@@ -40,26 +40,26 @@ export function hearErrors(req: object): void {
   heard.add(layers)
 }
 
+const ON_ERROR = 'fastify.reply.isRunningOnErrorHook'
+
 /** What Fastify is given to send: nothing, where the gate answers, or where the route answers by its reply, now or later. */
 export function givenTo(
   reply: FastifyReply,
   route: () => unknown,
   gate: (next: (cause?: Error) => void) => void,
 ): Promise<unknown> {
-  const { send, hijack } = reply
-  let isSent = false
-  // An error in place of an answer; or a second answer, which is about an error of the first.
-  const heardSend = (payload?: unknown) => {
-    if (isSent || payload instanceof Error) HeldResponse.threw(reply.raw, payload)
-    isSent = true
-    return send.call(reply, payload)
-  }
-  // So does the app where it answers an error past its reply, such as one of a hook, or of what cannot be serialized.
-  const heardHijack = () => {
-    if (isSent) HeldResponse.threw(reply.raw, undefined)
-    return hijack.call(reply)
-  }
-  Object.assign(reply, { send: heardSend, hijack: heardHijack })
+  // Fastify sets this before the app answers an error, be it of the route, of a hook, of a schema or of what cannot be serialized. That
+  // answer may have any status, and may go past the reply.
+  const failing = Object.getOwnPropertySymbols(reply).find(({ description }) => description === ON_ERROR)
+  if (failing === undefined) throw new SvcError('This gate is not in an app of Fastify 5', 'invalid_endpoint')
+  let isFailing = Reflect.get(reply, failing)
+  Object.defineProperty(reply, failing, {
+    get: () => isFailing,
+    set(value) {
+      isFailing = value
+      HeldResponse.threw(reply.raw, undefined)
+    },
+  })
   const answered = new Promise((resolve, reject) => {
     gate(cause => {
       try {

@@ -99,7 +99,7 @@ export class HeldResponse implements ReplyTarget {
   static threw(res: object, cause: unknown): void {
     const held = (res as Partial<Route>)[HELD]
     if (held === undefined) return
-    held.#thrown = cause ?? new Error('a route failed')
+    held.#thrown ??= cause ?? new Error('a route failed')
     // Its framework closes the connection next, as a caller who hangs up does.
     if (held.#isAnswered) held.#stream?.destroy(held.#thrown as Error)
   }

@@ -121,18 +121,20 @@ describe('a gate of Fastify', () => {
     ['a hook refuses', { onSend: () => Promise.reject(new Error('no')) }, { a: 1 }],
     ['its schema refuses', { schema: { response: { 200: { type: 'object', required: ['b'] } } } }, { a: 1 }],
   ])('charges nothing for what %s, also where the app answers past its reply', async (_, options, answer) => {
-    const app = fastify().setErrorHandler((_cause, _request, reply) => {
-      reply.hijack()
-      reply.raw.writeHead(200).end('sorry')
-    })
-    const sends = (_request: unknown, reply: { send(given: unknown): unknown }) => void reply.send(answer)
-    app.get('/x', options, gateOf().fastify(TERMS, async () => answer) as never)
-    app.get('/x/sent', options, gateOf().fastify(TERMS, sends) as never)
-    const url = await urlOf(app)
-    expect([await bought(url), await bought(`${url}/sent`)]).toEqual([
-      [500, 0n],
-      [500, 0n],
-    ])
+    for (const isTaken of [true, false]) {
+      const app = fastify().setErrorHandler((_cause, _request, reply) => {
+        if (isTaken) reply.hijack()
+        reply.raw.writeHead(200).end('sorry')
+      })
+      const sends = (_request: unknown, reply: { send(given: unknown): unknown }) => void reply.send(answer)
+      app.get('/x', options, gateOf().fastify(TERMS, async () => answer) as never)
+      app.get('/x/sent', options, gateOf().fastify(TERMS, sends) as never)
+      const url = await urlOf(app)
+      expect([await bought(url), await bought(`${url}/sent`)]).toEqual([
+        [500, 0n],
+        [500, 0n],
+      ])
+    }
   })
 
   it('sells what its route sends later, by its reply', async () => {

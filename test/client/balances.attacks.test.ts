@@ -292,6 +292,19 @@ describe('a purchase', () => {
     expect(ledger.balances!()).toMatch(/"buying":\[\]/)
   })
 
+  it('of another wallet that began by a clock which was years ahead keeps nobody from buying', async () => {
+    let end: Answer | undefined = 'cut'
+    const { agent } = await liar({ sale: (_, __, sold) => end ?? sold })
+    const ledger = memorySpendLedger()
+    const [one, other] = [payer({ ledger }), payer({ ledger })]
+    await expect(one.client.topUp(agent, '$0.1')).rejects.toMatchObject({ code: 'network_error' })
+    const before = String(ledger.balances!())
+    const aheadMs = Date.now() + 20 * 365 * 86_400_000
+    ledger.balances!({ before, after: before.replace(/"(begun|until)Ms":\d+/g, `"$1Ms":${aheadMs}`) })
+    end = undefined
+    expect(await other.client.topUp(agent, '$0.1')).toMatchObject({ left: '100000' })
+  })
+
   it('is not made for a quote of another origin, and not beyond the day', async () => {
     const { agent } = await liar({ quoted: shop => shop.challenge(shop.entry()) })
     const { client, spent } = payer({ maxPerDay: '$0.05' })
@@ -603,6 +616,34 @@ describe('topping up', () => {
     await client.topUp(agent, '$0.1')
     await client.call(url)
     expect(purchases()).toBe(1)
+  })
+
+  it.each([
+    ['another process is at it', 'held'],
+    ['another wallet’s was lost', 'cut'],
+  ])('is not waited for where %s, by a call that can be paid for', async (_, how) => {
+    const door = gate()
+    let sales = 0
+    const { agent, url } = await liar({
+      covered: () => counted(10_000, 40_000),
+      async sale(_, __, sold) {
+        if (++sales === 1) return sold
+        door.enter()
+        if (how === 'held') await door.opened
+        return how === 'held' ? sold : 'cut'
+      },
+    })
+    const ledger = memorySpendLedger()
+    const [one, other] = [payer({ ledger }), payer({ ledger, topUp: AGAIN })]
+    await one.client.topUp(agent, '$0.1')
+    await other.client.call(url)
+    const bought = one.client.topUp(agent, '$0.1').catch(cause => cause)
+    await door.entered()
+    if (how === 'cut') expect(await bought).toMatchObject({ code: 'network_error' })
+    const { charged, warnings } = await other.client.call(url)
+    expect([charged, warnings]).toEqual(['10000', undefined])
+    door.open()
+    await bought
   })
 
   it('is told by the call that its caller ends meanwhile', async () => {

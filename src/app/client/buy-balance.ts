@@ -40,13 +40,13 @@ export function balanceUrl({ origin, pathname }: URL): URL {
 /** How a balance is bought. */
 export type TopUpOptions = Pick<CallOptions, 'signal' | 'finishPaid'>
 
-/** @param isEnough a call asks whether another one has bought meanwhile: then nothing is bought */
+/** @param isEnough a call asks whether another one has bought meanwhile, or is buying and need not be waited for: then nothing is bought */
 export async function buyBalance(
   agent: URL,
   amount: bigint,
   options: TopUpOptions,
   settings: Settings,
-  isEnough: () => boolean = () => false,
+  isEnough: (isBusy?: boolean) => boolean = () => false,
 ): Promise<TopUpResult | undefined> {
   const { balances, clock, random, signer } = settings
   if (!signer) throw noSigner(agent.origin)
@@ -63,18 +63,19 @@ export async function buyBalance(
       // A longer time than is given is that of a clock which was wrong.
       const isUnderWay = ({ untilMs }: Buying) => untilMs > clock.now() && untilMs - clock.now() <= LEASE_MS
       if (account.buying.some(isUnderWay)) return undefined
-      if (!own && others.some(({ begunMs }) => begunMs + KEPT_MS > clock.now())) return undefined
+      if (!own && others.some(({ begunMs }) => Math.abs(clock.now() - begunMs) < KEPT_MS)) return undefined
       buying = { ...(own ?? buying), ...begun }
       return { ...account, buying: [...others, buying] }
     })
     if (isOurs) {
       const bought = await finished(agent, buying, options, settings)
       if (bought && buying.amount === String(amount)) return bought
-    } else if (clock.monotonic() > endMs) {
-      throw new SdkError('Another process is buying a balance there; nothing was paid', 'balance_busy')
-    } else {
-      await pause(clock, POLL_MS, options.signal, 'The purchase was aborted; nothing was paid')
+      continue
     }
+    if (isEnough(true)) return undefined
+    if (clock.monotonic() > endMs)
+      throw new SdkError('Another process is buying a balance there; nothing was paid', 'balance_busy')
+    await pause(clock, POLL_MS, options.signal, 'The purchase was aborted; nothing was paid')
   }
 }
 

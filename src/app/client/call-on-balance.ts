@@ -38,6 +38,7 @@ export function onBalance(
 ) {
   const { balances, clock, limits, topUp } = settings
   const { signal, finishPaid } = request
+  const options = { signal, finishPaid }
   const { origin } = request.url
   const given = request.headers[IDEMPOTENCY_KEY_HEADER] ?? slot.idempotencyKey
   const idempotencyKey = given ?? randomId(settings.random)
@@ -62,21 +63,22 @@ export function onBalance(
     const all = balances.of(agent)
     if (!topUp || hasToppedUp || doubted !== undefined || all.length === 0 || topUp.amount < most)
       return usable(agent, most)[0]
-    const isEnough = () => {
+    const isEnough = (isBusy = false) => {
       const left = usable(agent, most).reduce((sum, each) => sum + BigInt(each.left), 0n)
-      return left >= topUp.below && left > 0n
+      return (isBusy || left >= topUp.below) && left > 0n
     }
     // A seller that sold a balance and never served a call on it sells no second one by itself.
     const isUnproven = all.some(
       ({ key, served, broken }) => broken || (!served && (tried.has(key) || balances.isShort(key))),
     )
     if (!isEnough() && !isUnproven) {
-      hasToppedUp = true
       // Of a stream, and by fetch, only the answer to the call itself is handed over unread.
       const whole = { ...settings, exchange: exchangeOver(settings.fetchImpl, clock) }
       try {
-        await buyBalance(new URL(agent), topUp.amount, { signal, finishPaid }, whole, isEnough)
+        const bought = await buyBalance(new URL(agent), topUp.amount, options, whole, isEnough)
+        hasToppedUp = bought !== undefined
       } catch (error) {
+        hasToppedUp = true
         // An abort is the end of the call, whose error tells of the payment that was sent for it.
         if (!(error instanceof SvcError) || signal?.aborted) throw error
         warnings.push({ code: 'top_up_failed', message: error.message })

@@ -53,12 +53,8 @@ export function notASubscription(origin: string, { reply, payment, sentTxId }: O
   const did = payment ? 'took a payment' : 'asked for no payment'
   const charged = payment && sentTxId === undefined && { charged: 'yes' }
   const detail = { ...payment, ...charged, data: dataOf(reply).data }
-  return new SdkError(
-    `${origin} ${did} and issued no subscription key`,
-    'not_a_subscription',
-    reply.status,
-    detail,
-  )
+  const message = `${origin} ${did} and issued no subscription key`
+  return new SdkError(message, 'not_a_subscription', reply.status, detail)
 }
 
 export function notABalance(origin: string, did: string, reply: HttpReply, payment?: CallPayment): SvcError {

@@ -3,7 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { defineAgent, defineEndpoint, serve } from '../../dist/src/index.js'
 import { redisStores } from '../../dist/src/redis.js'
 
-const { payTo, redisUrl, waitReplicas = 0, handlerMs = 0, options } = JSON.parse(process.argv[2])
+const {
+  payTo,
+  redisUrl,
+  commandTimeoutMs = 1_000,
+  waitReplicas = 0,
+  handlerMs = 0,
+  options,
+} = JSON.parse(process.argv[2])
 
 /** `run` names the handler's run, so that two runs never pass for one answer. */
 const answer = defineEndpoint({
@@ -26,7 +33,7 @@ const agent = defineAgent({
 })
 
 /** As many runs as a long test has calls: their paths tell which corners it has been in. */
-const stores = redisStores(redisUrl, { commandTimeoutMs: 1_000, runsCapacity: 100_000, waitReplicas })
+const stores = redisStores(redisUrl, { commandTimeoutMs, runsCapacity: 100_000, waitReplicas })
 serve(agent, {
   port: 0,
   host: '127.0.0.1',

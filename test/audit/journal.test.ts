@@ -327,7 +327,7 @@ describe('two writers', () => {
     const written = async (writing: ReturnType<typeof opened>, name: string, number: number) => {
       writing.ended(callOf(number))
       const isWritten = async () => expect(await readFile(name, 'utf8')).toContain(`"call-${number}"`)
-      await vi.waitFor(isWritten, { interval: 5 })
+      await eventually(isWritten)
     }
     const first = opened()
     await written(first, path, 0)

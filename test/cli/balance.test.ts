@@ -20,6 +20,7 @@ import { memorySpendLedger } from '../../src/adapters/memory/spend-ledger.js'
 import { SvcClient } from '../../src/client.js'
 import { defineEndpoint } from '../../src/index.js'
 import { bridgeTo } from '../../src/mcp-buyer/mcp-bridge.js'
+import { eventually } from '../support/eventually.js'
 import { heldFacilitator } from '../support/held-facilitator.js'
 import { open } from '../support/seller.js'
 import { ended, start, svc } from './run.js'
@@ -152,7 +153,7 @@ it('a command that was killed while it wrote the file leaves no lock to the next
   execFileSync('mkfifo', [`${file}.new`])
   const killed = start(['balance', url, '--buy', '0.05'], env)
   const isLocked = () => expect(readdirSync(folder)).toContain('balances.json.lock')
-  await vi.waitFor(isLocked, { timeout: 20_000, interval: 5 })
+  await eventually(isLocked)
   killed.kill('SIGKILL')
   await once(killed, 'exit')
   unlinkSync(`${file}.new`)

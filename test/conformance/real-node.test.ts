@@ -19,8 +19,8 @@ let localnet: Localnet
 let stage: Stage
 let folder: string
 beforeAll(async () => {
-  // Ten rounds pass in a second.
-  sandbox = await startSandbox({ network: LOCALNET, roundMs: 100 })
+  // Ten rounds pass in four seconds, for which a first transaction of ours is valid, on a busy machine too.
+  sandbox = await startSandbox({ network: LOCALNET, roundMs: 400 })
   const issuer = createHash('sha256').update('svc-sandbox\nissuer').digest()
   sandbox.fund(signingKeyFromSeed(issuer).address, { microAlgos: 10n ** 12n, usdc: 10n ** 12n })
   folder = await mkdtemp(join(tmpdir(), 'svc-real-node-'))

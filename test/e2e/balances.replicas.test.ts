@@ -6,7 +6,7 @@ import { childAgent } from '../support/child-agent.js'
 import { closing } from '../support/closing.js'
 import { EVERY_DOOR } from '../support/doors.js'
 import { proving } from '../support/payer-proof.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { PATIENT, type RedisServer, startRedis } from '../support/redis-server.js'
 import { openReplicas } from '../support/replicas.js'
 import { type Ask, ask, open, openSeller, type Seller, signFor } from '../support/seller.js'
 
@@ -79,7 +79,7 @@ describe('replicas on one Redis', () => {
 
   it('have back what a killed process had reserved, after its lease', async () => {
     const timeouts = { advanced: { timeouts: { leaseMs: 6_000 } } }
-    const stores = closing(redisStores(redis.url))
+    const stores = closing(redisStores(redis.url, PATIENT))
     const seller = closing(await openSeller([metered().endpoint], { stores, about, ...timeouts }))
     const { call } = await bought(seller)
     const halt = { at: 'before handler', signal: 'SIGKILL' }

@@ -9,7 +9,7 @@ import { SvcClient } from '../../src/client.js'
 import { defineEndpoint } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { PATIENT, type RedisServer, startRedis } from '../support/redis-server.js'
 import { openReplicas } from '../support/replicas.js'
 
 const run = promisify(execFile)
@@ -59,7 +59,7 @@ it('processes take from the same balances, and buy again one at a time', async (
     maxPrice: '$0.01',
     maxPerDay: '$1',
   } as const
-  const stores = closing(redisStores(redis.url))
+  const stores = closing(redisStores(redis.url, PATIENT))
   const received = () => sandbox.balance(sandbox.seller.address).usdc!
   await new SvcClient({ ...shared, ledger: stores.spend }).topUp(url, '$0.05')
   expect(received()).toBe(50_000n)

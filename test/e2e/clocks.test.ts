@@ -11,7 +11,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { closing } from '../support/closing.js'
 import { gate } from '../support/gate.js'
 import { pausedLeases } from '../support/paused-leases.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { PATIENT, type RedisServer, startRedis } from '../support/redis-server.js'
 import { virtualRedis } from '../support/redis-virtual.js'
 import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 import { skippableClock } from '../support/skippable-clock.js'
@@ -39,7 +39,7 @@ async function replicas(
 ) {
   const prefix = `c${Math.random()}:`
   const at = (shiftMs: number) => {
-    const own = closing(redisStores(redis.url, { prefix, commandTimeoutMs: 20_000 }))
+    const own = closing(redisStores(redis.url, { prefix, ...PATIENT }))
     const { stores, advanced } = over(own.charges, shiftMs) ?? {}
     const clock = { ...advanced?.clock, now: () => Date.now() + shiftMs }
     return open(endpoints, {

@@ -15,7 +15,7 @@ import { childAgent } from '../support/child-agent.js'
 import { closing } from '../support/closing.js'
 import { DOORS } from '../support/doors.js'
 import { gate } from '../support/gate.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { PATIENT, type RedisServer, startRedis } from '../support/redis-server.js'
 import { openReplicas } from '../support/replicas.js'
 import { type Ask, ask, challengeIn, open, openSeller, pay, type Seller, signFor } from '../support/seller.js'
 
@@ -487,7 +487,7 @@ describe('replicas on one Redis', () => {
     // Before they are over somebody asks, on a busy machine too.
     const advanced = { timeouts: { leaseMs: 5_000, creditMs: LEASE_MS } }
     const seller = await openSeller([counted(2).endpoint], {
-      stores: closing(redisStores(redis.url)),
+      stores: closing(redisStores(redis.url, PATIENT)),
       advanced,
     })
     closing(seller)

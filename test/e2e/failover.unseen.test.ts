@@ -18,7 +18,7 @@ beforeEach(async () => {
 /** The replica receives nothing more while a handler works, and takes over when its call has been answered. */
 async function unseenRecord(waitReplicas: number) {
   const door = gate()
-  const first = await market.process(pair.url, { door, waitReplicas, leaseMs: 1_000 })
+  const first = await market.process(pair.url, { door, waitReplicas, leaseMs: 4_000 })
   const second = await market.process(pair.url, { waitReplicas })
   const request = await market.sign(first)
   const working = call(first, request)

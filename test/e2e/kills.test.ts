@@ -110,11 +110,7 @@ afterAll(async () => {
 
 async function process(options: object = {}): Promise<ChildAgent> {
   const agents = KINDS.map(([store, onLostResponse]) => ({
-    // Redis has long to answer: a busy machine neither refuses a call before it is killed, nor sends a move twice.
-    ...(store === 'Redis' && {
-      redisUrl: redis.url,
-      redis: { prefix: `${onLostResponse}:`, commandTimeoutMs: 20_000 },
-    }),
+    ...(store === 'Redis' && { redisUrl: redis.url, redis: { prefix: `${onLostResponse}:` } }),
     idempotency: { onLostResponse },
     // A clock of its own, so that it shares no memory with the other agents of the process.
     advanced: { clock: {}, timeouts: { leaseMs: 300, reconcilePauseMs: 50 } },

@@ -6,6 +6,7 @@ import { systemClock } from '../../src/ports/clock.js'
 import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
 import { emptiedRedis } from '../support/emptied-redis.js'
+import { PATIENT } from '../support/redis-server.js'
 import { ask, open, pay, type Seller } from '../support/seller.js'
 
 const work = defineEndpoint({ name: 'work', price: '$0.01', handler: () => ({ done: true }) })
@@ -13,10 +14,10 @@ const READY = { status: 200, body: { ok: true } }
 const UNREADY = { status: 503, body: { ok: false, why: [{ code: 'store_unavailable' }] } }
 const WRITE_EVERY_MS = 1_000
 
-/** A seller whose facilitator has answered, and whose clock can be moved on. */
+/** A seller whose facilitator has answered, and whose clock stands still until it is moved on. */
 async function readySeller(options: Partial<ServeOptions>) {
-  let aheadMs = 0
-  const monotonic = () => systemClock.monotonic() + aheadMs
+  let nowMs = systemClock.monotonic()
+  const monotonic = () => nowMs
   const seller = await open([work], { ...options, advanced: { ...options.advanced, clock: { monotonic } } })
   expect((await ask(`${seller.url}/work`)).status).toBe(402)
   const ready = async () => {
@@ -24,7 +25,7 @@ async function readySeller(options: Partial<ServeOptions>) {
     return { status: response.status, body: await response.json() }
   }
   const readyLater = () => {
-    aheadMs += WRITE_EVERY_MS
+    nowMs += WRITE_EVERY_MS
     return ready()
   }
   return { seller, ready, readyLater }
@@ -34,7 +35,7 @@ const received = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address
 
 describe('on Redis', () => {
   const redis = emptiedRedis()
-  const onRedis = () => readySeller({ stores: closing(redisStores(redis.url)) })
+  const onRedis = () => readySeller({ stores: closing(redisStores(redis.url, PATIENT)) })
 
   it('is 503 while its memory is full, as the calls are, and 200 again when there is room', async () => {
     const { seller, ready, readyLater } = await onRedis()

@@ -107,7 +107,8 @@ describe('a replica that dies while it settles', () => {
     ['after its payment landed', 'die-after'],
   ] as const)('%s is adopted after its lease: one charge, and the answer it had stored', async (_, fault) => {
     const timeouts = {
-      leaseMs: 1_000,
+      // A busy machine renews it in time: who may have lost it settles no more until it has asked.
+      leaseMs: 5_000,
       settleMs: 60_000,
       certaintyMs: 60_000,
       reconcilePauseMs: 60_000,

@@ -11,7 +11,7 @@ import { closing } from '../support/closing.js'
 import { gate } from '../support/gate.js'
 import { heldFacilitator } from '../support/held-facilitator.js'
 import { pausedLeases } from '../support/paused-leases.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { PATIENT, type RedisServer, startRedis } from '../support/redis-server.js'
 import { ask, open, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 import { skippableClock } from '../support/skippable-clock.js'
 
@@ -36,10 +36,7 @@ const window = defineEndpoint({
 const STORES: readonly (readonly [name: string, make: () => ChargeStore])[] = [
   ['memory', memoryChargeStore],
   // Redis has long to answer a busy machine.
-  [
-    'redis',
-    () => closing(redisStores(redis.url, { prefix: `t${Math.random()}:`, commandTimeoutMs: 10_000 })).charges,
-  ],
+  ['redis', () => closing(redisStores(redis.url, { prefix: `t${Math.random()}:`, ...PATIENT })).charges],
 ]
 
 /** A lease is long, and ends where a test says so; or it is short, and the test holds whoever takes a call over meanwhile. */

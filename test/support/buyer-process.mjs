@@ -3,7 +3,7 @@ import { SvcClient } from '../../dist/src/client.js'
 import { redisStores } from '../../dist/src/redis.js'
 
 const { url, calls, redisUrl, diesSending = false, ...options } = JSON.parse(process.argv[2])
-const stores = redisStores(redisUrl)
+const stores = redisStores(redisUrl, { commandTimeoutMs: 20_000 })
 const fetchImpl = (target, init) => {
   // The payment is signed, and has not left.
   if (diesSending && init.headers['PAYMENT-SIGNATURE']) process.kill(process.pid, 'SIGKILL')

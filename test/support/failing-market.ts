@@ -5,6 +5,7 @@ import { redisStores } from '../../src/redis.js'
 import { startSandbox } from '../../src/sandbox.js'
 import { closing } from './closing.js'
 import type { gate } from './gate.js'
+import { PATIENT } from './redis-server.js'
 import { ask, open, type Seller, signFor } from './seller.js'
 
 export const PRICE = 10_000n
@@ -18,8 +19,6 @@ export interface ProcessOptions {
   readonly waitReplicas?: number
 }
 
-/** On a busy machine no command takes so long. */
-const COMMAND_MS = 20_000
 /** Half of it a write waits for replicas that are not there. */
 const REPLICATED_COMMAND_MS = 2_000
 
@@ -63,7 +62,7 @@ export async function failingMarket() {
       redis: Parameters<typeof redisStores>[0],
       { door, leaseMs, waitReplicas, ...options }: ProcessOptions = {},
     ): Promise<Seller> {
-      const commandTimeoutMs = waitReplicas ? REPLICATED_COMMAND_MS : COMMAND_MS
+      const commandTimeoutMs = waitReplicas ? REPLICATED_COMMAND_MS : PATIENT.commandTimeoutMs
       const stores = closing(redisStores(redis, { commandTimeoutMs, waitReplicas, logger: silent }))
       await stores.ping()
       const work = defineEndpoint({

@@ -64,7 +64,7 @@ async function start({ redisUrl, redis, timeout, handlerMs = 0, halt: _, ...serv
   const stores =
     redisUrl === undefined
       ? { charges: memoryChargeStore(), subscriptions: memorySubscriptions() }
-      : redisStores(redisUrl, redis)
+      : redisStores(redisUrl, { commandTimeoutMs: 20_000, ...redis })
   const charges = ['open', 'record', 'close'].reduce((store, move) => haltingAt(move, store), stores.charges)
   const subscriptions = haltingAt('putIfAbsent', stores.subscriptions)
 

@@ -16,6 +16,7 @@ import { emptiedRedis } from './emptied-redis.js'
 import { gate } from './gate.js'
 import { heldFacilitator } from './held-facilitator.js'
 import { txIdIn } from './payer-proof.js'
+import { PATIENT } from './redis-server.js'
 import { open, type PaymentHeader, type Seller, signedIn } from './seller.js'
 
 type Headers = Readonly<Record<string, string>>
@@ -52,7 +53,7 @@ export function ownershipWorld() {
       rateLimit: memoryCounters(),
     }),
     Redis() {
-      const { charges, subscriptions, tasks, rateLimit } = closing(redisStores(redis.url))
+      const { charges, subscriptions, tasks, rateLimit } = closing(redisStores(redis.url, PATIENT))
       return { charges, subscriptions, tasks, rateLimit }
     },
   }

@@ -17,6 +17,9 @@ export interface RedisServer {
   stop(): Promise<void>
 }
 
+/** For stores of a Redis that is well: on a busy machine, too, none of its answers comes later. */
+export const PATIENT = { commandTimeoutMs: 20_000 } as const
+
 export interface RedisServerOptions {
   /** Lines of its configuration. @default lines that make it keep every write */
   readonly settings?: readonly string[]

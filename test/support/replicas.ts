@@ -7,6 +7,7 @@ import { type RedisStoresOptions, redisStores } from '../../src/redis.js'
 import type { Sandbox } from '../../src/sandbox.js'
 import { bundled } from './bundled.js'
 import { closing } from './closing.js'
+import { PATIENT } from './redis-server.js'
 import { openSeller, type Seller } from './seller.js'
 
 interface ReplicasOptions extends Partial<ServeOptions> {
@@ -24,7 +25,7 @@ export async function openReplicas(
 ): Promise<readonly Seller[]> {
   const sellers: Seller[] = []
   for (let at = 0; at < count; at++) {
-    const stores = redisStores(redisUrl, redis)
+    const stores = redisStores(redisUrl, { ...PATIENT, ...redis })
     const healthChecks = { redis: () => stores.ping().then(() => true) }
     const seller = await openSeller(endpoints, {
       idempotency: { onLostResponse: 'replay' },
@@ -42,10 +43,15 @@ export async function openReplicas(
   return sellers
 }
 
-/** `proof/chaos/agent.mjs`, from the built package. The caller ends it. */
+/** `proof/chaos/agent.mjs`, from the built package, for which Redis has long on a busy machine. The caller ends it. */
 export async function childReplica(sandbox: Sandbox, redisUrl: string, options: object = {}) {
   const script = await bundled('proof/chaos/agent.mjs')
-  const argument = JSON.stringify({ payTo: sandbox.seller.address, redisUrl, options })
+  const argument = JSON.stringify({
+    payTo: sandbox.seller.address,
+    redisUrl,
+    ...PATIENT,
+    options,
+  })
   const child = fork(script, [argument], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: { ...process.env, SVC_SANDBOX: sandbox.url },

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openBooks } from '../../src/audit/audit-journals.js'
-import { createGate } from '../../src/index.js'
+import { createGate, defineEndpoint } from '../../src/index.js'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { closing } from '../support/closing.js'
-import { ask, challengeIn, pay, presenting, signQuote } from '../support/seller.js'
+import { ask, challengeIn, open, pay, presenting, signQuote } from '../support/seller.js'
 import { soldUpstream } from '../support/sold-upstream.js'
 
 async function findings(sandbox: Sandbox, where: Partial<Parameters<typeof openBooks>[0]>) {
@@ -19,7 +19,7 @@ async function findings(sandbox: Sandbox, where: Partial<Parameters<typeof openB
   return { runs, findings: differences.map(({ finding, endpoint }) => `${finding} ${endpoint}`) }
 }
 
-it('by a gate that sells balances too', async () => {
+it('by a gate that sells balances too, beside another agent of its address', async () => {
   const sandbox = closing(await startSandbox())
   const folder = await mkdtemp(join(tmpdir(), 'svc-gate-journal-'))
   closing({ close: () => rm(folder, { recursive: true }) })
@@ -44,7 +44,19 @@ it('by a gate that sells balances too', async () => {
   const headers = presenting(await signQuote({ sandbox }, challengeIn(unpaid)))
   expect((await route(new Request(url, { method: 'POST', headers }))).status).toBe(200)
   await gate.shutdown()
-  expect(await findings(sandbox, { files: [journal] })).toEqual({ runs: 1, findings: [] })
+  const other = join(folder, 'other.jsonl')
+  const agent = await open([defineEndpoint({ name: 'other', price: '$0.01', handler: () => 'sold' })], {
+    sandbox,
+    journal: other,
+  })
+  expect((await pay(agent, `${agent.url}/other`)).status).toBe(200)
+  await agent.server.shutdown('read')
+  // The chain has the payments to both: they are read together.
+  for (const files of [
+    [journal, other],
+    [other, journal],
+  ])
+    expect(await findings(sandbox, { files })).toEqual({ runs: 2, findings: [] })
 })
 
 it('by terms that are read again, on the audit page', async () => {

@@ -78,7 +78,9 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
   const balances = balanceAccounts()
   const doubts = openDoubts(nowMs())
   const streams = streamsOf(options, nowMs())
-  const endpoints = new Set<string>()
+  /** What each agent sells: several may share an address, and a gate names nothing. */
+  const sold = new Map<string, Set<string>>()
+  let endpoints = new Set<string>()
   const objections: Difference[] = []
   const seen = { fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
   let header: JournalHeader | undefined
@@ -98,6 +100,8 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
       header = sameHeader(header, read)
       // Blocks have times in whole seconds: otherwise a payment of the first second would have landed too early.
       openedMs = Math.min(openedMs, Math.floor((read.openedMs ?? openedMs) / 1_000) * 1_000)
+      endpoints = sold.get(read.agent) ?? new Set()
+      sold.set(read.agent, endpoints)
       for (const name of read.endpoints ?? []) endpoints.add(name)
     }
     lost += piece.lost

@@ -37,8 +37,9 @@ export default defineConfig({
     // vitest leaves one core to itself, which is half of a small machine. Many tests wait for processes and timers, so there are
     // two more workers than there are cores.
     maxWorkers: availableParallelism() + 2,
-    // Where no event can be awaited. A second, which is vitest's own, is short on a busy machine.
-    expect: { poll: { interval: 10, timeout: 30_000 } },
+    // Where no event can be awaited. A second, which is vitest's own, is short on a busy machine; a lease, of 15 s by default, is
+    // longer: what shall not wait for its end is not found at its end.
+    expect: { poll: { interval: 10, timeout: 10_000 } },
     projects: [
       {
         extends: true,

@@ -106,7 +106,7 @@ describe('svc trigger', () => {
 
   it.each(['SIGINT', 'SIGTERM'] as const)('takes its fault out of the sandbox at %s', async signal => {
     const child = start(['trigger', 'settle-unknown', seller.url], env())
-    await expect.poll(() => seller.sandbox.faults.list()).toHaveLength(1)
+    await expect.poll(() => seller.sandbox.faults.list(), { timeout: 30_000 }).toHaveLength(1)
     child.kill(signal)
     expect((await ended(child)).code).toBe(1)
     expect(seller.sandbox.faults.list()).toEqual([])

@@ -86,7 +86,7 @@ it('shows one host at a time on the page of hosts, by tab, by key and by link', 
   expect(await shown()).toEqual(['Next', 'Bun'])
   await page.getByRole('table').getByRole('link', { name: 'gate' }).first().click()
   // The browser tells the page of its new address after the click has returned.
-  await expect.poll(shown, { timeout: 8_000 }).toEqual(['Express', 'Express'])
+  await expect.poll(shown).toEqual(['Express', 'Express'])
 })
 
 it('shows each page under its kind, and finds a code of an error', async () => {

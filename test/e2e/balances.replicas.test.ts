@@ -90,7 +90,7 @@ describe('replicas on one Redis', () => {
     const calls = await Promise.all([1, 2, 3, 4, 5].map(async () => (await call()).status))
     expect(calls.sort()).toEqual([200, 200, 200, 200, 402])
     // Its cent is still reserved: nobody knows yet that the process is dead.
-    await expect.poll(async () => (await call()).status).toBe(200)
+    await expect.poll(async () => (await call()).status, { timeout: 30_000 }).toBe(200)
     expect((await call()).status).toBe(402)
     expect(received(seller)).toBe(50_000n)
   })

@@ -499,7 +499,7 @@ describe('replicas on one Redis', () => {
     await expect(ask(`${child.url}/counted`, { body: {}, headers: key })).rejects.toThrow()
     // Its call is still reserved: nobody knows yet that the process is dead.
     expect((await call()).status).toBe(402)
-    await expect.poll(async () => (await call()).status).toBe(200)
+    await expect.poll(async () => (await call()).status, { timeout: 30_000 }).toBe(200)
     expect((await call()).status).toBe(402)
     expect(received(seller)).toBe(PRICE)
   })

@@ -231,7 +231,7 @@ describe('a settlement that is in doubt', () => {
         seller.sandbox.faults.clear()
         if (fault === 'late') await landLate(seller, payment)
         const again = async () => ask(url, { body, headers })
-        await expect.poll(async () => (await again()).status, { timeout: 10_000 }).toBe(200)
+        await expect.poll(async () => (await again()).status).toBe(200)
         const answer = await again()
         expect(answer.headers.get('idempotency-replayed')).toBe('true')
         expect([await answer.json(), receiptIn(answer).txId]).toEqual([{ run: 1 }, txId])

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import Koa from 'koa'
 import mount from 'koa-mount'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -303,7 +304,7 @@ describe('a source', () => {
       'of readable-stream',
       () => {
         const stream = new foreign.Readable({ read() {} })
-        setImmediate(() => stream.destroy(new Error('as planned')))
+        setImmediate().then(() => stream.destroy(new Error('as planned')))
         return stream
       },
     ],
@@ -354,8 +355,18 @@ describe('a source', () => {
 
 describe('a reader that stops reading', () => {
   const endless: Source = () => ReadableStream.from(chunksFor(1_000_000))
+  let written = 0
   async function* chunksFor(count: number) {
-    for (let at = 0; at < count; at++) yield Buffer.alloc(65_536)
+    for (let at = 0; at < count; at++, written++) yield Buffer.alloc(65_536)
+  }
+
+  /** Until every buffer on the way to a reader that reads nothing is full: turns of the event loop move nothing more. */
+  async function full(): Promise<void> {
+    for (let [still, before] = [0, written]; still < 50; ) {
+      await setImmediate()
+      if (written === before) still++
+      else [still, before] = [0, written]
+    }
   }
 
   /** A caller that reads the head of the answer, and nothing more. */
@@ -371,10 +382,14 @@ describe('a reader that stops reading', () => {
   }
 
   it('holds neither its key nor the server for longer than streamTimeout', async () => {
-    const { seller, url } = await selling(endless, { idempotency: {} }, { streamTimeout: 200 })
+    const { clock, pass } = skippableClock()
+    const options = { idempotency: {}, advanced: { clock } }
+    const { seller, url } = await selling(endless, options, { streamTimeout: 100_000 })
     const headers = { ...(await signFor(seller, url, { body: {} })), ...KEY }
     const ended = seller.nextEnded()
     const socket = await stalled(url, headers)
+    await full()
+    pass(100_000)
     expect(await ended).toMatchObject({ charged: 'yes', streamBroken: true, brokenBy: 'caller' })
     await expect
       .poll(async () => codeOf(await ask(url, { body: {}, headers })))

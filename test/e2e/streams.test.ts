@@ -383,7 +383,7 @@ describe('a reader that stops reading', () => {
 
   it('holds neither its key nor the server for longer than streamTimeout', async () => {
     const { clock, pass } = skippableClock()
-    const options = { idempotency: {}, advanced: { clock } }
+    const options = { idempotency: {}, advanced: { clock }, shutdownTimeoutMs: 20_000 }
     const { seller, url } = await selling(endless, options, { streamTimeout: 100_000 })
     const headers = { ...(await signFor(seller, url, { body: {} })), ...KEY }
     const ended = seller.nextEnded()

@@ -98,12 +98,8 @@ function checkSchema(name: string, what: string, schema: JSONSchema, allowSlow: 
   try {
     validator.compile(schema, { coerce: false, allowSlow })
   } catch (cause) {
-    throw new SvcError(
-      `Endpoint '${name}': ${wrongWith(what, cause as Error)}`,
-      'invalid_endpoint',
-      undefined,
-      schema,
-    )
+    const message = `Endpoint '${name}': ${wrongWith(what, cause as Error)}`
+    throw new SvcError(message, 'invalid_endpoint', undefined, schema)
   }
 }
 

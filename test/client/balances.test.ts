@@ -430,6 +430,31 @@ describe('topUp', () => {
     expect((await make().balances()).map(({ left }) => left)).toHaveLength(2)
   })
 
+  it('is not done, and nothing is paid beside, while calls of this client hold what they may give back', async () => {
+    const door = gate()
+    const metered = priced('metered', '$0.02', {
+      async handler({ charge }: HandlerContext) {
+        door.enter()
+        await door.opened
+        charge('$0.001')
+        return {}
+      },
+    })
+    const seller = await shop([work, metered])
+    const { client, call, spent } = buyer(seller, { topUp: { below: '$0.01', amount: '$0.05' } })
+    await client.topUp(seller.url, '$0.05')
+    await call()
+    const requests = Array.from({ length: 5 }, () => ({ url: `${seller.url}/metered`, body: {} }))
+    const calls = client.callMany(requests)
+    await door.entered(2)
+    const refused = () =>
+      seller.ended.filter(({ endpoint, final }) => endpoint === 'metered' && final === 'quoted')
+    while (refused().length < 3 + 5) await seller.nextEnded()
+    door.open()
+    const charged = (await calls).map(outcome => outcome.ok && outcome.result.charged)
+    expect([charged, spent()]).toEqual([Array(5).fill('1000'), 50_000n])
+  })
+
   it.each(['$0.2', '$0.20'])(
     'knows %s by either spelling, as its seller, its quote and its limits do',
     async spelt => {

@@ -140,11 +140,8 @@ export function inputOf({ text, data }: Message, def: EndpointDef): Readonly<Rec
   if (fields.length === 1)
     return { [fields[0]!]: def.bodyType === 'bytes' ? textToBase64(text) : text, ...data }
   if (data !== undefined) return data
-  throw new RpcRefusal(
-    INVALID_PARAMS,
-    'This skill takes a data part: text alone does not say which field it is.',
-    { schema: input },
-  )
+  const message = 'This skill takes a data part: text alone does not say which field it is.'
+  throw new RpcRefusal(INVALID_PARAMS, message, { schema: input })
 }
 
 function requiredStrings(schema: unknown): readonly string[] {

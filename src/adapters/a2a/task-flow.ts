@@ -165,23 +165,14 @@ export function written(outcome: ChargeOutcome, write: () => TransportResponse):
 }
 
 function hasPayment(request: RpcRequest, paidBy: PaidBy | undefined): TransportResponse {
-  return refused(
-    request,
-    409,
-    'task_has_payment',
-    'A payment was presented for this task before, and the task is charged for that one alone. This message was not charged; send the first payment again for the answer, or begin a new task.',
-    { txId: paidBy?.txId },
-  )
+  const message =
+    'A payment was presented for this task before, and the task is charged for that one alone. This message was not charged; send the first payment again for the answer, or begin a new task.'
+  return refused(request, 409, 'task_has_payment', message, { txId: paidBy?.txId })
 }
 
 function takenAgain(request: RpcRequest): TransportResponse {
-  return refused(
-    request,
-    409,
-    'payment_in_use',
-    'Another request with this payment has the task, and may be charged. Send this one again.',
-    { retryAfterMs: RETRY_MS },
-  )
+  const message = 'Another request with this payment has the task, and may be charged. Send this one again.'
+  return refused(request, 409, 'payment_in_use', message, { retryAfterMs: RETRY_MS })
 }
 
 class StoreDown extends Error {}

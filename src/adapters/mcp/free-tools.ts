@@ -85,11 +85,8 @@ export async function searchAgents(
     })
   } catch (cause) {
     logger.warn({ err: cause }, 'the registry cannot be read')
-    return errorResult(
-      'registry_unavailable',
-      'The registry cannot be read now; try again later.',
-      NOTHING_READ,
-    )
+    const message = 'The registry cannot be read now; try again later.'
+    return errorResult('registry_unavailable', message, NOTHING_READ)
   }
 }
 

@@ -11,6 +11,7 @@ import {
   MAX_CHARGE_HEADER,
   type PaymentRequired,
 } from '../../domain/x402.js'
+import { unlessAborted } from '../../ports/clock.js'
 import { randomId } from '../../ports/random.js'
 import type { HttpRequest } from './build-request.js'
 import { buyBalance } from './buy-balance.js'
@@ -40,6 +41,7 @@ export function onBalance(
   const { signal, finishPaid } = request
   const options = { signal, finishPaid }
   const { origin } = request.url
+  const nothing = `The call to ${origin} was aborted; nothing was taken`
   const given = request.headers[IDEMPOTENCY_KEY_HEADER] ?? slot.idempotencyKey
   const idempotencyKey = given ?? randomId(settings.random)
   const doubt = balances.doubtOf(request.url, idempotencyKey)
@@ -60,6 +62,9 @@ export function onBalance(
 
   async function pick(agent: string, most: bigint): Promise<HeldBalance | undefined> {
     if (usable(agent, most).length === 0) await balances.read(REREAD_MS)
+    // Nothing is bought, and nothing paid beside, as long as calls hold what they may give back.
+    while (usable(agent, most).length === 0 && (await unlessAborted(balances.freed(tried), signal, nothing)))
+      tried.clear()
     const all = balances.of(agent)
     if (!topUp || hasToppedUp || doubted !== undefined || all.length === 0 || topUp.amount < most)
       return usable(agent, most)[0]
@@ -94,9 +99,10 @@ export function onBalance(
   }
 
   async function sendOn(key: string, offer: BalanceOffer, most: bigint): Promise<UnpaidReply> {
-    if (signal?.aborted) throw new SdkError(`The call to ${origin} was aborted; nothing was taken`, 'aborted')
+    if (signal?.aborted) throw new SdkError(nothing, 'aborted')
     try {
-      const asked = await send(settings, on(key, most, finishPaid ? undefined : signal))
+      const asking = send(settings, on(key, most, finishPaid ? undefined : signal))
+      const asked = await balances.during(key, asking)
       const { reply } = asked
       const mayBeTaken = asked.everLost || doubted !== undefined || reply.status < 400
       if (mayBeTaken && (!isSuccess(reply) || reply.oversized)) throw callFailed(origin, reply)

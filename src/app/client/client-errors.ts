@@ -8,12 +8,8 @@ import { agentAt, type BalanceOffer, challengeOf } from './read-quote.js'
 import type { ActiveSubscription, CallPayment, Outcome } from './result-types.js'
 
 export function noSigner(origin: string, requirements?: PaymentRequired): SvcError {
-  return new SdkError(
-    `${origin} has to be paid, and this client has no key: give it a mnemonic or a secretKey`,
-    'no_signer',
-    requirements && 402,
-    requirements,
-  )
+  const message = `${origin} has to be paid, and this client has no key: give it a mnemonic or a secretKey`
+  return new SdkError(message, 'no_signer', requirements && 402, requirements)
 }
 
 export function networkError(origin: string, cause: string | undefined, payment?: Charged): SvcError {
@@ -87,12 +83,8 @@ export function subscriptionRefused(
   fewer?: string,
 ): SvcError {
   const why = fewer === undefined ? '' : `. ${fewer}`
-  return new SdkError(
-    `${origin} refuses the subscription key, and its window has not ended; nothing was paid${why}`,
-    'subscription_refused',
-    402,
-    { ...window, requirements },
-  )
+  const message = `${origin} refuses the subscription key, and its window has not ended; nothing was paid${why}`
+  return new SdkError(message, 'subscription_refused', 402, { ...window, requirements })
 }
 
 export function reasonOf(reply: HttpReply): string | undefined {

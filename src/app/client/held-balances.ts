@@ -7,8 +7,9 @@ import { isRecord, listIn, type PaymentRequired } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
 import { endpointOf, isKey } from './bought-subscription.js'
-import { agentAt, type BalanceOffer, balanceOffer } from './read-quote.js'
+import { agentAt, type BalanceOffer, balanceOffer, isQuote } from './read-quote.js'
 import type { AgentBalance } from './result-types.js'
+import type { UnpaidReply } from './send-with-retries.js'
 
 export interface HeldBalance {
   readonly key: string
@@ -69,6 +70,8 @@ export function heldBalances(
   const shortUntilMs = new Map<string, number>()
   const unknown = new Set<string>()
   const doubts = new Map<string, Doubt>()
+  /** Calls on balances that are under way. */
+  const atWork = new Set<{ readonly key: string; readonly isFreed: Promise<boolean> }>()
   const prefix = `${network.key} `
 
   const move = async (change?: { readonly before: string; readonly after: string }) => {
@@ -154,9 +157,23 @@ export function heldBalances(
           balances: account.balances.map(balance => (balance.key === key ? known(balance) : balance)),
         })).catch(() => {})
     },
+    /** Makes a call on a balance: until its end, its seller reserves what it may cost. */
+    async during(key: string, call: Promise<UnpaidReply>): Promise<UnpaidReply> {
+      const own = { key, isFreed: call.then(({ reply }) => !isQuote(reply)).catch(() => true) }
+      atWork.add(own)
+      return call.finally(() => atWork.delete(own))
+    },
+    /** Waits until one that is under way on these has ended, and may have left some of that. `false` where none is. */
+    async freed(keys: ReadonlySet<string>): Promise<boolean> {
+      for (;;) {
+        const calls = [...atWork].filter(({ key }) => keys.has(key))
+        if (calls.length === 0) return false
+        if (await Promise.race(calls.map(({ isFreed }) => isFreed))) return true
+      }
+    },
     /** Not asked again for a while: the seller said that it does not suffice, or knows it no more. */
     short(key: string, isKnown: boolean): void {
-      shortUntilMs.set(key, clock.monotonic() + SHORT_MS)
+      if (![...atWork].some(own => own.key === key)) shortUntilMs.set(key, clock.monotonic() + SHORT_MS)
       if (!isKnown) unknown.add(key)
     },
     isShort: (key: string) => clock.monotonic() < (shortUntilMs.get(key) ?? 0),

@@ -105,13 +105,15 @@ export function selectRequirements(
   { network, strictResource, wanted }: { network: NetworkFacts; strictResource: boolean; wanted?: Wanted },
 ): SelectedRequirements {
   const accepted = challenge && payableEntry(challenge, network, wanted)
-  if (!challenge || !accepted)
+  if (!challenge || !accepted) {
+    const why = `offers no way to pay exactly in USDC on ${network.name}${othersIn(challenge, network)}`
     throw new SdkError(
-      `The quote of ${url.origin} offers no way to pay exactly in USDC on ${network.name}${othersIn(challenge, network)}; nothing was paid`,
+      `The quote of ${url.origin} ${why}; nothing was paid`,
       'unreadable_quote',
       402,
       challenge,
     )
+  }
   const elsewhere = foreignOrigin(challenge, url)
   const message = `The quote of ${url.origin} is for a resource at ${elsewhere}`
   if (elsewhere !== undefined && strictResource)

@@ -268,7 +268,7 @@ describe('a process that dies', () => {
       const [survivor] = await openReplicas(1, [answer], {
         redisUrl: redis.url,
         facilitatorUrl: await facilitator.url,
-        advanced: { timeouts: { leaseMs: 300, reconcilePauseMs: 50 } },
+        advanced: { timeouts: { reconcilePauseMs: 50 } },
       })
       facilitator.serves(survivor!.sandbox)
       const child = await childReplica(survivor!.sandbox, redis.url, {

@@ -23,7 +23,7 @@ describe('a lookup on the sandbox', () => {
   let algod: Algod
   beforeAll(async () => {
     sandbox = await startSandbox()
-    algod = algodClient({ url: sandbox.algodUrl })
+    algod = algodClient({ url: sandbox.algodUrl, nodeTimeoutMs: 20_000 })
   })
   afterAll(async () => {
     await algod.close()

@@ -179,7 +179,7 @@ describe('svc audit', () => {
     const signer = algorandPaymentSigner({
       key: signingKey(sandbox.accounts('stranger').mnemonic),
       network: TESTNET,
-      algod: algodClient({ url: sandbox.algodUrl }),
+      algod: algodClient({ url: sandbox.algodUrl, nodeTimeoutMs: 20_000 }),
     })
     const { payload } = await signer.sign(quoted, quoted.accepts[0]!)
     const body = JSON.stringify({

@@ -66,7 +66,7 @@ const PAYMENTS_EACH = 8
 /** As `signFor`, many of one quote. */
 async function signMany({ sandbox }: Seller, url: string, count: number): Promise<PaymentHeader[]> {
   const challenge = challengeIn(await ask(url, { body: {} }))
-  const algod = closing(algodClient({ url: sandbox.algodUrl }))
+  const algod = closing(algodClient({ url: sandbox.algodUrl, nodeTimeoutMs: 20_000 }))
   const signers = Array.from({ length: Math.ceil(count / PAYMENTS_EACH) }, (_, at) => {
     const key = signingKey(sandbox.accounts(`payer ${at}`).mnemonic)
     return algorandPaymentSigner({ key, network: TESTNET, algod })
@@ -87,7 +87,9 @@ const charged = ({ sandbox }: Seller) => sandbox.balance(sandbox.seller.address)
 describe('pipelined paid calls', () => {
   it('200 of them in slow handlers end with their socket: nothing is charged, held or left', async () => {
     const { endpoint, entered } = gated()
-    const seller = await open([endpoint], { idempotency: {}, shutdownTimeoutMs: 5_000 })
+    // A busy machine takes its time to verify so many at once.
+    const advanced = { timeouts: { verifyMs: 60_000 } }
+    const seller = await open([endpoint], { idempotency: {}, shutdownTimeoutMs: 5_000, advanced })
     const url = `${seller.url}/slow`
     const payments = await signMany(seller, url, 200)
     const requests = payments.map((payment, at) =>

@@ -49,7 +49,7 @@ async function signed(seller: Seller, path: string, spellings: readonly string[]
   const signer = algorandPaymentSigner({
     key: signingKey(seller.sandbox.wallet.mnemonic),
     network: TESTNET,
-    algod: algodClient({ url: seller.sandbox.algodUrl }),
+    algod: algodClient({ url: seller.sandbox.algodUrl, nodeTimeoutMs: 20_000 }),
   })
   const payments: PaymentHeader[] = []
   for (const network of spellings) {

@@ -202,7 +202,7 @@ describe('another network', () => {
     const signer = algorandPaymentSigner({
       key: signingKey(own.wallet.mnemonic),
       network: TESTNET,
-      algod: algodClient({ url: other.url }),
+      algod: algodClient({ url: other.url, nodeTimeoutMs: 20_000 }),
     })
     const { payload } = await signer.sign(challenge, elsewhere)
     const lying = { ...payload, accepted: challenge.accepts[0] }

@@ -33,7 +33,8 @@ beforeAll(async () => {
   sandbox = await startSandbox()
   facilitator = heldFacilitator(opened => facilitators.push(opened))
   facilitator.serves(sandbox)
-  second = await start()
+  // It may stand still for longer without losing what it took over.
+  second = await start({ advanced: { timeouts: { ...timeouts, leaseMs: 60_000 } } })
 })
 afterAll(async () => {
   for (const child of [second, halting, settling]) child?.process.kill('SIGKILL')

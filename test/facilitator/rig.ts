@@ -59,7 +59,7 @@ export function paymentsOn(sandbox: Sandbox, feePayer: string, mnemonic = sandbo
     network: TESTNET,
     // A test may advance the rounds within a moment.
     paramsMaxAgeMs: 0,
-    algod: algodClient({ url: sandbox.algodUrl }),
+    algod: algodClient({ url: sandbox.algodUrl, nodeTimeoutMs: 20_000 }),
   })
   const pay = payerOf(sandbox, signer)
   return async (changes = {}) => {

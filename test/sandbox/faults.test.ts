@@ -15,7 +15,7 @@ let close: () => Promise<void>
 
 beforeAll(async () => {
   sandbox = await startSandbox()
-  const algod = algodClient({ url: sandbox.algodUrl })
+  const algod = algodClient({ url: sandbox.algodUrl, nodeTimeoutMs: 20_000 })
   close = () => algod.close()
   const key = signingKey(sandbox.wallet.mnemonic)
   pay = payerOf(sandbox, algorandPaymentSigner({ key, network: TESTNET, algod }))

@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => sandbox.close())
 
 async function payment() {
-  const algod = algodClient({ url: sandbox.algodUrl })
+  const algod = algodClient({ url: sandbox.algodUrl, nodeTimeoutMs: 20_000 })
   const signer = algorandPaymentSigner({
     key: signingKey(sandbox.wallet.mnemonic),
     network: TESTNET,

@@ -190,7 +190,7 @@ describe('the control routes', () => {
 })
 
 async function paymentFrom(mnemonic: string, changes = {}, challenge = {}) {
-  const algod = algodClient({ url: sandbox.algodUrl })
+  const algod = algodClient({ url: sandbox.algodUrl, nodeTimeoutMs: 20_000 })
   const signer = algorandPaymentSigner({ key: signingKey(mnemonic), network: TESTNET, algod })
   const paid = await payerOf(sandbox, signer)(changes, challenge)
   await algod.close()

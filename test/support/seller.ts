@@ -151,7 +151,7 @@ export async function signQuote(
   const signer = algorandPaymentSigner({
     key: signingKey(mnemonic),
     network: TESTNET,
-    // Ten times what a seller gives its node: a busy machine signs all the same.
+    // Ten times what a seller gives its node: on a busy machine somebody signs all the same.
     algod: algodClient({ url: sandbox.algodUrl, nodeTimeoutMs: 20_000 }),
   })
   const { payload } = await signer.sign(challenge, challenge.accepts[0]!)

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander'
 import { isAfterPayment } from '../src/app/client/index.js'
 import { isRecord, SvcError } from '../src/domain/index.js'
 import { exitOf } from './error-codes.js'
-import { hasResult, json, note, print, printable } from './output.js'
+import { isResultBegun, json, note, print, printable } from './output.js'
 import { systemError } from './system-error.js'
 
 export const EXIT = { failed: 1, usage: 2, refused: 3, charged: 4 } as const
@@ -23,7 +23,7 @@ export function report(error: unknown, asJson: boolean): number {
   // The user named no command, and the help has listed the commands.
   if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage
   const { message, code, exitCode } = told(error)
-  if (asJson && !hasResult()) {
+  if (asJson && !isResultBegun) {
     const { status, detail } = error instanceof SvcError ? error : {}
     try {
       print(json({ error: { code, message, status, detail } }))

@@ -34,11 +34,6 @@ export function networkOfFlags({ network }: { readonly network?: Network }): Net
   return networkFacts(network ?? networkFromEnvironment())
 }
 
-/** For commands that work on a sandbox, also where nothing in the environment names it. */
-export function networkOnSandbox({ network }: { readonly network?: Network }): NetworkFacts {
-  return networkFacts(network ?? networkFrom(process.env.SVC_NETWORK || 'testnet'))
-}
-
 /** For the names of what is shown: a variable that is wrong must not hide it. */
 export function ownNetworkIfAny(): NetworkFacts | undefined {
   try {

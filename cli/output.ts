@@ -28,11 +28,7 @@ export function withoutControls(text: string): string {
   return text.replace(CONTROLS_BUT_LAYOUT, escaped)
 }
 
-let isResultBegun = false
-
-export function hasResult(): boolean {
-  return isResultBegun
-}
+export let isResultBegun = false
 
 /** All results go through here, or through {@link written}. Returns whether stdout takes more at once. */
 export function writeResult(result: string | Uint8Array): boolean {

@@ -22,7 +22,11 @@ export const quoteCommand = command({
   takes: [['<url>', 'the endpoint']],
   flags: [
     ...requestFlags('the body to be priced'),
-    ['--method <method>', 'GET, POST, PUT, PATCH or DELETE', methodArgument],
+    [
+      '--method <method>',
+      'GET, POST, PUT, PATCH or DELETE (default: POST; GET where only that is there)',
+      methodArgument,
+    ],
     ['--json', 'print the decoded quote as JSON'],
   ],
   help: '\nExample:\n  $ svc quote https://agent.example/summarize --body \'{"text":"Hello."}\'',

@@ -143,7 +143,7 @@ function tell(url: string, terms: Terms, exports: readonly string[]): void {
   subscribe('svc.call.ended', message => {
     const { endpoint, call } = message as { endpoint: EndpointDef; call: object }
     const { method, name, path = `/${name}` } = endpoint
-    note(callTold({ ...call, method, name: path.slice(1) } as never))
+    note(callTold({ ...call, method, path } as never))
   })
 }
 

@@ -1,10 +1,11 @@
 /** `svc trigger`: plays a case against a local agent, with play money, and says whether the rules held. */
-import { formatUsd, SvcError } from '../../src/domain/index.js'
+import { networkFrom } from '../../src/app/server/network-from-environment.js'
+import { formatUsd, networkFacts, SvcError } from '../../src/domain/index.js'
 import { CASE_NAMES, CASES, loadPlayer, type Played } from '../../src/trigger/index.js'
 import { jsonArgument, required, urlArgument } from '../arguments.js'
 import { command } from '../define-command.js'
 import { untilEnded } from '../exit.js'
-import { NETWORK_OPTION, networkOnSandbox } from '../networks.js'
+import { NETWORK_OPTION } from '../networks.js'
 import { json, printable, type Shown, styled, tell } from '../output.js'
 import { SANDBOX_PORT } from './sandbox.js'
 
@@ -35,7 +36,7 @@ Examples:
 }).does(async (named, agentUrl, flags) => {
   if (flags.list) return printList(flags)
   const chosen = required(named, 'The name of a case (svc trigger --list has them)')
-  const network = networkOnSandbox(flags)
+  const network = networkFacts(flags.network ?? networkFrom(process.env.SVC_NETWORK || 'testnet'))
   const { play, sandboxControl } = await loadPlayer()
   const { targetAt } = await import('../dev/first-call.js')
   const sandboxUrl = (process.env.SVC_SANDBOX || `http://127.0.0.1:${SANDBOX_PORT}`).replace(/\/+$/, '')

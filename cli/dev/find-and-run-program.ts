@@ -128,7 +128,8 @@ function startAgent(
     detached: true,
   })
   child.on('message', message => {
-    if (isReport(message)) onReport(message)
+    // The agent's own code may send messages, too.
+    if (isRecord(message) && KINDS.some(kind => kind in message)) onReport(message as never)
   })
   createInterface({ input: child.stdio[SOURCES_FD] as Readable }).on('line', onSource)
   const kept = (child.stdio as readonly unknown[])[MEMORY_FD] as Duplex
@@ -153,11 +154,6 @@ function startAgent(
       clearTimeout(patience)
     },
   }
-}
-
-/** The agent's own code may send messages, too. */
-function isReport(message: unknown): message is Report {
-  return isRecord(message) && KINDS.some(kind => kind in message)
 }
 
 const KINDS = ['svcDevPort', 'svcDevCall', 'svcDevFailure', 'svcDevLog']

@@ -141,16 +141,15 @@ export function offerTold(
   return [
     '',
     `${printable(name)} on ${url}, ${network}, paid to ${printable(payTo)}`,
-    ...endpoints.map(endpointTold),
+    ...endpoints.map(
+      ({ method, url, price, ...window }) =>
+        `  ${printable(`${method} ${url}  ${price}${windowShown(window)}`)}`,
+    ),
     ...(auditUrl === undefined ? [] : ['', `Calls and money: ${auditUrl}`]),
     ...(call ? ['', ...(exports ? paidTold(call, exports) : quoteTold(call))] : []),
     '',
     'Ctrl-C stops it.',
   ]
-}
-
-function endpointTold({ method, url, price, period, calls }: ManifestEndpoint): string {
-  return `  ${printable(`${method} ${url}  ${price}${windowShown({ period, calls })}`)}`
 }
 
 function quoteTold({ url, body }: FirstCall): string[] {

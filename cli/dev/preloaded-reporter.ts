@@ -20,7 +20,7 @@ export type CallReport = Pick<
   CallEndedMessage['call'],
   'status' | 'code' | 'charged' | 'amount' | 'ms' | 'traceId'
 > &
-  Pick<CallEndedMessage['endpoint'], 'method' | 'name'> & { readonly isBroken: boolean }
+  Pick<CallEndedMessage['endpoint'], 'method'> & { readonly path: string; readonly isBroken: boolean }
 export type FailureReport = Record<'endpoint' | 'traceId' | 'error', string>
 export type LogReport = { readonly endpoint: string; readonly message: string; readonly data?: unknown }
 
@@ -39,9 +39,9 @@ subscribe('tracing:net.server.listen:asyncEnd', message => {
 subscribe('svc.call.ended', message => {
   const { endpoint, call } = message as CallEndedMessage
   const { status, code, charged, amount, ms, traceId, streamBroken } = call
-  const { method, name } = endpoint
+  const { method, name, path = `/${name}` } = endpoint
   const isBroken = streamBroken === true
-  tell({ svcDevCall: { method, name, status, code, charged, amount, ms, traceId, isBroken } })
+  tell({ svcDevCall: { method, path, status, code, charged, amount, ms, traceId, isBroken } })
 })
 
 /** Frames of this package, of other packages and of Node say nothing about the developer's code. */
@@ -70,7 +70,8 @@ process.on('uncaughtExceptionMonitor', error => {
   if (process.listenerCount('uncaughtException') > 0) return
   const known = isOurs(error) ? error : systemError(error)
   if (known === undefined) return
-  const line = ownFrame(error)
+  const frame = error.stack?.split('\n').find(isOwnFrame)
+  const line = frame === undefined ? '' : `, ${printable(frame.trim())}`
   const unset =
     known.code === 'invalid_address' && !process.env.SVC_PAY_TO ? ' Set SVC_PAY_TO, or add --sandbox' : ''
   writeSync(STDERR, `svc dev: ${printable(known.message)}${unset} (${printable(known.code)})${line}\n`)
@@ -80,11 +81,6 @@ process.on('uncaughtExceptionMonitor', error => {
 /** The agent may have another copy of this package. */
 function isOurs(error: Error): error is SvcError {
   return error.name === 'SvcError' && typeof (error as { code?: unknown }).code === 'string'
-}
-
-function ownFrame({ stack = '' }: Error): string {
-  const frame = stack.split('\n').find(isOwnFrame)
-  return frame === undefined ? '' : `, ${printable(frame.trim())}`
 }
 
 process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))

@@ -4,10 +4,10 @@ import { printable, styled } from '../output.js'
 import type { CallReport, FailureReport, LogReport } from './preloaded-reporter.js'
 
 export function callTold(report: CallReport): string {
-  const { method, name, status, code, charged, amount, ms, isBroken } = report
+  const { method, path, status, code, charged, amount, ms, isBroken } = report
   const broken = isBroken ? ', the stream broke' : ''
   const outcome = status < 400 ? '' : ` ${code}`
-  const asked = printable(`${method} /${name}`)
+  const asked = printable(`${method} ${path}`)
   const ended = printable(`${status}${outcome}, ${moneyTold(charged, amount)}${broken}`)
   return `${asked} ${styled(status < 400 ? 'green' : 'yellow', ended, process.stderr)}, ${ms} ms`
 }

@@ -80,7 +80,9 @@ function problemsOf(entry: unknown, base: URL, own: NetworkFacts): string[] {
   return [
     isOwn(url, base) ? [] : `url is ${quoted(url)}, not an address at ${base.origin}`,
     isMethod(method) ? [] : `method is ${quoted(method)}`,
-    isLongId(network, own) ? [] : `network is ${quoted(network)}, not the 44-character id of a network`,
+    typeof network === 'string' && networkOf(network, own)?.wholeHashId === network
+      ? []
+      : `network is ${quoted(network)}, not the 44-character id of a network`,
     typeof asset === 'string' ? [] : 'asset is no text',
     isAddress(payTo) ? [] : `payTo is ${quoted(payTo)}, not an address`,
     amount === undefined || parseBaseUnits(amount) !== undefined
@@ -91,9 +93,4 @@ function problemsOf(entry: unknown, base: URL, own: NetworkFacts): string[] {
 
 function isMethod(method: unknown): method is Method {
   return (METHODS as readonly unknown[]).includes(method)
-}
-
-function isLongId(network: unknown, own: NetworkFacts): boolean {
-  const known = networkOf(network, own)
-  return known !== undefined && network === known.wholeHashId
 }

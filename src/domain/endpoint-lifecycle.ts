@@ -23,11 +23,6 @@ export const LIFECYCLE = {
   sunset: moment,
 } satisfies Record<keyof Lifecycle, Option<unknown>>
 
-/** Refuses a sunset before the deprecation (RFC 9745). */
-export function checkLifecycle({ deprecated, sunset }: Lifecycle, refuse: (why: string) => never): void {
-  if (deprecated && sunset && sunset < deprecated) refuse('sunset comes before deprecated')
-}
-
 /** JavaScript reads the 30th of February as the 2nd of March, so this compares the parsed date with its text. */
 function isReal(value: unknown): value is string {
   const match = typeof value === 'string' ? ISO_8601.exec(value) : null

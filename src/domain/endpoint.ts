@@ -1,6 +1,6 @@
 /** The definition of one paid route, checked when its module loads. */
 import { type BodyType, MEDIA_TYPE } from './body-type.js'
-import { checkLifecycle, formerNames, LIFECYCLE, type Lifecycle } from './endpoint-lifecycle.js'
+import { formerNames, LIFECYCLE, type Lifecycle } from './endpoint-lifecycle.js'
 import { type EndpointLimits, LIMITS, limitsOf } from './endpoint-limits.js'
 import { type AnswerOf, type EndpointSchema, type EndpointSchemas, schemasOf } from './endpoint-schemas.js'
 import { SvcError, shown } from './errors.js'
@@ -201,7 +201,9 @@ export function endpoint<
       `Endpoint '${name}': timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${shown(timeout)}`,
       'invalid_timeout',
     )
-  checkLifecycle(read, refuse)
+  // RFC 9745.
+  if (read.deprecated && read.sunset && read.sunset < read.deprecated)
+    refuse('sunset comes before deprecated')
   return Object.freeze(
     present({
       ...read,

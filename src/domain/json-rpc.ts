@@ -81,10 +81,6 @@ function isId(id: unknown): id is Id {
   return typeof id === 'string' ? id.length <= ID_LENGTH_MAX : typeof id === 'number' && Number.isFinite(id)
 }
 
-export function resultText(id: Id, result: unknown): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, result })
-}
-
 export function errorText(id: Id | null, { code, message, data }: RpcError): string {
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } })
 }

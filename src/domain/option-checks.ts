@@ -20,7 +20,7 @@ export function invalid(message: string): SvcError {
   return new SdkError(message, 'invalid_options')
 }
 
-function refuseOptions(why: string): never {
+export function refuseOptions(why: string): never {
   throw invalid(why)
 }
 
@@ -29,8 +29,6 @@ export function readOptions<Table extends OptionTable>(
   table: Table,
   group = '',
 ): ReadOptions<Table> {
-  if (typeof given !== 'object' || given === null)
-    throw invalid(`${group || 'What holds the options'} is an object, not ${shown(given)}`)
   refuseUnknown(given, Object.keys(table), group, refuseOptions, table)
   const read = Object.entries(table).map(([name, option]) => {
     return [name, option(given[name as never], named(group, name))] as const
@@ -53,6 +51,8 @@ export function refuseUnknown(
   refuse: (why: string) => never = refuseOptions,
   table: OptionTable = {},
 ): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    refuse(`${group || 'What holds the options'} is an object such as {}, not ${shown(given)}`)
   const unknown = Object.keys(given).find(name => !known.includes(name))
   if (unknown === undefined) return
   const meant = optionNames(table).find(name => name.endsWith(`.${unknown}`)) ?? nearest(unknown, known)

@@ -1,5 +1,5 @@
 import { fromBase64, textOf, textToBase64, toBase64 } from './bytes.js'
-import { ENVELOPE_BOUNDS, isWithin, JSON_DEPTH_MAX, type JsonBounds, nestsDeeperThan } from './json.js'
+import { isWithin, JSON_DEPTH_MAX, type JsonBounds, nestsDeeperThan } from './json.js'
 import { parseBaseUnits } from './money.js'
 import { isIdOf, type NetworkFacts } from './network.js'
 
@@ -198,11 +198,6 @@ export function presentedPayment(value: unknown, where: string): Parsed<PaymentP
   if (value === undefined) return { kind: 'none' }
   if (!isRecord(value)) return { kind: 'malformed', why: `${where} is not an object` }
   return isWithin(value, PAYMENT_BOUNDS) ? { kind: 'read', value } : oversizedPayment(where)
-}
-
-/** Whether a facilitator reads what it is asked: an answer repeats some of it. */
-export function isBounded(payment: unknown, requirements: unknown): boolean {
-  return isWithin(payment, PAYMENT_BOUNDS) && isWithin(requirements, ENVELOPE_BOUNDS)
 }
 
 export function oversizedPayment(where: string): Parsed<never> {

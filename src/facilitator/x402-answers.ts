@@ -1,5 +1,6 @@
 /** What a facilitator is asked and answers, in the protocol's words. The sandbox's facilitator says much of it alike. */
-import { isBounded, isRecord, X402_VERSION } from '../domain/x402.js'
+import { ENVELOPE_BOUNDS, isWithin } from '../domain/json.js'
+import { isRecord, PAYMENT_BOUNDS, X402_VERSION } from '../domain/x402.js'
 import type { SettleAnswer, SupportedAnswer, VerifyAnswer } from '../ports/facilitator.js'
 import type { Refused } from './official-group-checks.js'
 
@@ -61,7 +62,8 @@ export function questionIn(body: unknown): Question | string {
   const { paymentPayload: payload, paymentRequirements: requirements } = isRecord(body) ? body : {}
   if (!isRecord(payload) || !isRecord(requirements))
     return 'The body has the objects paymentPayload and paymentRequirements'
-  const isRead = isBounded(payload, requirements)
+  // An answer repeats some of it.
+  const isRead = isWithin(payload, PAYMENT_BOUNDS) && isWithin(requirements, ENVELOPE_BOUNDS)
   return isRead ? { payload, requirements } : 'The payment, or its requirements, are larger than they can be'
 }
 

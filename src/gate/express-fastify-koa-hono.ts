@@ -39,12 +39,15 @@ export function gateOver(
   endpoints: EndpointDef[],
   define: Named,
 ): Gate {
-  function register(terms: GateTerms, path: string, methods: readonly Method[]): RouteTable {
+  function defined(terms: GateTerms, path: string, methods: readonly Method[]): EndpointDef {
     const name = terms.name ?? routeName([methods[0]!], path)
     const bodyType =
       terms.bodyType ?? (terms.input === undefined && methods.some(each => each !== 'GET') ? 'bytes' : 'json')
     const { method: _, ...rest } = terms
-    const def = define({ ...rest, name, path, methods, bodyType, handler: notHere })
+    return define({ ...rest, name, path, methods, bodyType, handler: notHere })
+  }
+
+  function register(def: EndpointDef): RouteTable {
     refuseDuplicates([...endpoints, def])
     endpoints.push(def)
     return parts.sell(def)
@@ -53,7 +56,9 @@ export function gateOver(
   /** Finds the route of a request. Without a path of its own the middleware learns it from the framework, once for each route. */
   function pricing(terms: GateTerms) {
     const methods = [terms.methods ?? terms.method ?? []].flat()
-    const own = terms.path && methods.length > 0 ? register(terms, terms.path, methods) : undefined
+    // Also where the framework will say the rest: a mistake in the terms is the app's start's, and not its first caller's.
+    const checked = defined(terms, terms.path ?? '/route', methods.length > 0 ? methods : ['POST'])
+    const own = terms.path && methods.length > 0 ? register(checked) : undefined
     const learned = new Map<string, RouteTable>()
     /** @param seen the path that the framework says, where it does */
     return ({ method, target }: Pick<HostRequest, 'method' | 'target'>, seen?: unknown): Route =>
@@ -61,13 +66,10 @@ export function gateOver(
 
     function learnedTable(method: string, path: unknown): RouteTable {
       if (typeof path !== 'string')
-        throw new SvcError(
-          'This gate cannot see the path of its route: give `path` in its terms',
-          'invalid_endpoint',
-        )
+        throw wrong('This gate cannot see the path of its route: give `path` in its terms')
       const of = methods.length > 0 ? methods : [METHODS.find(each => each === method) ?? 'GET']
       const route = `${of[0]} ${path}`
-      const known = learned.get(route) ?? register(terms, path, of)
+      const known = learned.get(route) ?? register(defined(terms, path, of))
       learned.set(route, known)
       return known
     }
@@ -133,7 +135,7 @@ export function gateOver(
     },
     fastify(terms, route) {
       if (typeof route !== 'function')
-        throw new SvcError('gate.fastify(terms, handler) needs the handler of its route', 'invalid_endpoint')
+        throw wrong('gate.fastify(terms, handler) needs the handler of its route')
       const answer = overNode(terms)
       return function (this: unknown, holder: FastifyRequest, reply: FastifyReply) {
         const { raw, routeOptions } = holder
@@ -182,6 +184,8 @@ export function gateOver(
       }
     },
     fetch(terms, handler) {
+      if (!terms.path || typeof handler !== 'function')
+        throw wrong('gate.fetch(terms, handler) needs the path of its route in the terms, and its handler')
       const answer = overFetch(terms)
       return async (incoming, ...rest) =>
         answer(incoming, clientAddress, (svc, { forApp }) => handler(forApp, svc, ...rest))
@@ -209,6 +213,7 @@ export function gateOver(
 /** The balance that pays for the call at work: a route may hand a copy of its request to a second gate. */
 const paying = new AsyncLocalStorage<string>()
 const GATED = Symbol('gated')
+const wrong = (why: string) => new SvcError(why, 'invalid_endpoint')
 /** Made when the route asks for it. One descriptor for all: a getter of each request would give each its own shape. */
 const RAW: PropertyDescriptor & ThisType<{ [GATED]: FetchRequest }> = {
   get() {

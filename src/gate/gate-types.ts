@@ -18,12 +18,18 @@ export interface GateTerms
   readonly name?: string
 }
 
+// What a route of Express or Fastify sells: `req.svc`, `request.raw.svc`.
+declare module 'node:http' {
+  interface IncomingMessage {
+    svc?: HandlerContext
+  }
+}
+
 /** Express's requests and responses, as far as a gate looks. */
 export interface ExpressRequest extends IncomingMessage {
   readonly baseUrl?: string
   readonly originalUrl?: string
   readonly route?: { readonly path?: unknown }
-  svc?: HandlerContext
 }
 
 /** Hono's context, as far as a gate looks. */

@@ -289,6 +289,59 @@ describe('a misspelt option is refused, and the nearest name is said', () => {
   })
 })
 
+describe('a value of another kind is refused, and what is wanted is said', () => {
+  const object = (name: string) => new RegExp(`^${name} is an object such as \\{\\}, not `)
+  it.each<[string, unknown, RegExp]>([
+    ['logger', true, /^logger has the functions debug, info, warn and error, as pino's has, not true$/],
+    ['logger', () => {}, /^logger has the functions debug, info, warn and error/],
+    ['logger', null, /^logger has the functions debug, info, warn and error/],
+    ['stores', 'redis://localhost', object('stores')],
+    ['webhooks', 'https://hooks.example', object('webhooks')],
+    ['doors', ['a2a'], object('doors')],
+    ['idempotency', true, object('idempotency')],
+  ])('%s: %j', (name, value, words) => {
+    refusedWith('invalid_options', () => createHandler(agent, { [name]: value }), words)
+  })
+
+  it.each([undefined, () => agent, agent.endpoints[0]])('the agent: %s', given => {
+    refusedWith(
+      'invalid_options',
+      () => createHandler(given as never),
+      /^The agent is what defineAgent returns$/,
+    )
+  })
+
+  it('an input that has no word of JSON Schema, which would accept everything', () => {
+    const input = { text: 'string' } as object
+    const words = /input is not a JSON Schema \(schema is invalid: .*no word of JSON Schema.*'text'/
+    refusedWith('invalid_endpoint', () => defineEndpoint({ ...ENDPOINT, input }), words)
+    defineEndpoint({ ...ENDPOINT, input: {} })
+    defineEndpoint({ ...ENDPOINT, input: { type: 'object', 'x-note': 1 } as object })
+  })
+})
+
+describe('terms of a gate that cannot be sold are refused when the app starts, not at its first call', () => {
+  const gate = createGate(GATE)
+  const route = () => new Response()
+  it.each<[string, (terms: never) => unknown]>([
+    ['express', gate.express],
+    ['koa', gate.koa],
+    ['hono', gate.hono],
+    ['fastify', terms => gate.fastify(terms, route)],
+    ['fetch', terms => gate.fetch(terms, route)],
+  ])('%s', (_, open) => {
+    const misspelt = { path: '/a', prize: '$0.01' } as never
+    refusedWith('invalid_endpoint', () => open(misspelt), /unknown option 'prize'. Did you mean 'price'\?/)
+  })
+
+  it('fetch, without a path or a function', () => {
+    const open = gate.fetch as (...given: unknown[]) => unknown
+    const words = /^gate.fetch\(terms, handler\) needs the path of its route in the terms, and its handler$/
+    refusedWith('invalid_endpoint', () => open({ price: '$0.01' }, route), words)
+    refusedWith('invalid_endpoint', () => open({ price: '$0.01', path: '/a' }), words)
+  })
+})
+
 it('options of one host may be given to another', async () => {
   const options = { port: 0, handleSignals: false, shutdownTimeoutMs: 1_000 }
   await expect(createHandler(agent, options as object).shutdown()).resolves.toMatchObject({

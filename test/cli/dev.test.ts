@@ -197,25 +197,27 @@ describe('svc dev --sandbox', () => {
   })
 
   it('tells of each call in a line, and of a handler’s error with its stack, but not of its own questions', async () => {
-    const failing = agentSource('mine').replace(
-      'handler: () => ({ word }),',
-      `handler: ({ body, log }) => {
+    const failing = agentSource('mine')
+      .replace(
+        'handler: () => ({ word }),',
+        `handler: ({ body, log }) => {
         if (body.to !== 'fail') return { word }
         log('seen', { city: 'Oslo' })
         log.private('hidden', { token: 'k-1' })
         throw new Error('as planned')
       },`,
-    )
+      )
+      .replace("name: 'say',", "name: 'say', path: '/speak',")
     const at = project({ 'agent.mjs': failing })
     const { heard } = dev(at, ['--sandbox', '--json'])
     const offer = await ready(heard)
-    expect(heard.text).not.toContain('POST /say')
+    expect(heard.text).not.toMatch(/^POST /m)
     await pay(offer)
-    const [quoted] = await heard.until(/^POST \/say .*$/m)
-    const [charged] = await heard.until(/^POST \/say 200.*$/m)
+    const [quoted] = await heard.until(/^POST \/speak .*$/m)
+    const [charged] = await heard.until(/^POST \/speak 200.*$/m)
     expect([quoted, charged.replace(/\d+ ms/, 'x ms')]).toEqual([
-      expect.stringMatching(/^POST \/say 402 payment_required, not charged, \d+ ms$/),
-      'POST /say 200, charged $0.01, x ms',
+      expect.stringMatching(/^POST \/speak 402 payment_required, not charged, \d+ ms$/),
+      'POST /speak 200, charged $0.01, x ms',
     ])
     const { sandbox, wallet, call } = offer
     const env = { SVC_SANDBOX: sandbox, SVC_MNEMONIC: wallet.mnemonic }
@@ -227,7 +229,7 @@ describe('svc dev --sandbox', () => {
     const [stack] = await heard.until(/the handler of say failed:\n( {2}.*\n)+/)
     expect(stack).toMatch(/Error: as planned\n +at .*agent\.mjs:\d+/)
     expect(stack).not.toContain('deliver.js')
-    await heard.until(/^POST \/say 500 handler_error, not charged, \d+ ms$/m)
+    await heard.until(/^POST \/speak 500 handler_error, not charged, \d+ ms$/m)
     expect(heard.text).not.toContain('k-1')
   })
 

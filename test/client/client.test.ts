@@ -203,6 +203,20 @@ describe('what fails', () => {
     })
   })
 
+  it.each([
+    [{ error: 'no such city' }, ': no such city'],
+    [{ detail: 'no such city', title: 'Not Found' }, ': no such city'],
+    [{ statusCode: 400, error: 'Bad Request', message: 'body/city is missing' }, ': body/city is missing'],
+    [{ error: { text: 'no such city' } }, ''],
+  ])('says what a server behind a gate answers, in its own form: %j', async (body, said) => {
+    const { client } = market.payer()
+    const seller = await market.seller(() => ({ status: 400, body: JSON.stringify(body) }))
+    const { message } = (await client
+      .call(seller.url, {})
+      .catch((error: SvcError) => error as Error)) as Error
+    expect(message).toBe(`${new URL(seller.url).origin} answered 400${said}`)
+  })
+
   it('holds little of what a seller writes: 2,000 characters of its reason, a JSON body of 65,536', async () => {
     const { client } = market.payer()
     const failed = async (length: number) => {

@@ -329,7 +329,17 @@ describe('a request without a payment', () => {
     })
   })
 
+  it('is sent again as a GET where nothing is there by POST, as most frameworks answer another method', async () => {
+    const found = recorded(replied(404), replied(402))
+    const bare = { ...request, mayBeGet: true }
+    expect((await ask({ ...found.deps, timeoutMs: 1_000 }, bare)).request.method).toBe('GET')
+    expect(found.methods).toEqual(['POST', 'GET'])
+    const none = recorded(replied(404), replied(404))
+    expect((await ask({ ...none.deps, timeoutMs: 1_000 }, bare)).request.method).toBe('POST')
+  })
+
   it.each<[string, ExchangeResult, unknown, { method?: string }]>([
+    ['has a body and meets nothing', replied(404), {}, {}],
     ['has a body', wantsGet, {}, {}],
     ['has a method of the caller’s', wantsGet, undefined, { method: 'POST' }],
     ['meets another status', replied(403, { allow: 'GET' }), undefined, {}],

@@ -2,9 +2,14 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type RedisStores, redisStores } from '../../src/redis.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
+
+function listener(told: string[] = []) {
+  const warn = (_: object, said: string) => void told.push(said)
+  return { told, logger: { debug() {}, info() {}, warn, error() {} } }
+}
 
 async function loadedBy(door: string): Promise<string> {
   const script = fileURLToPath(new URL('../client/loaded-modules.mjs', import.meta.url))
@@ -42,13 +47,7 @@ describe('a Redis that may forget', () => {
 
   async function warningsOf(settings?: readonly string[]): Promise<readonly string[]> {
     redis = await startRedis({ settings })
-    const told: string[] = []
-    const logger = {
-      debug() {},
-      info() {},
-      warn: (_: object, said: string) => void told.push(said),
-      error() {},
-    }
+    const { told, logger } = listener()
     stores = redisStores(redis.url, { logger })
     const health = await stores.health()
     if (!health.ok) throw new Error(health.error)
@@ -73,4 +72,34 @@ describe('a Redis that may forget', () => {
   it('is not told of where nothing is wrong', async () => {
     expect(await warningsOf()).toEqual([])
   })
+})
+
+describe('a Redis that cannot be reached', () => {
+  it('is told of once, by its cause, until it answers, and when it is lost again', async () => {
+    const redis = await startRedis()
+    onTestFinished(redis.stop)
+    await redis.kill()
+    const { told, logger } = listener()
+    const stores = redisStores(redis.url, { logger })
+    onTestFinished(stores.close)
+    const ping = () =>
+      stores.ping().then(
+        () => 'up',
+        () => 'down',
+      )
+    await expect.poll(() => told).toHaveLength(1)
+    expect(told[0]).toMatch(/^Redis cannot be reached, and what needs it is refused: .*ECONNREFUSED/)
+    expect(await ping()).toBe('down')
+    await redis.start()
+    await expect.poll(ping).toBe('up')
+    await redis.kill()
+    await expect.poll(() => told).toHaveLength(2)
+  })
+
+  it.each(['http://localhost:6379', 'https://localhost:6379'])(
+    'is refused where its URL is of the web: %s',
+    url => {
+      expect(() => redisStores(url)).toThrow('The URL of Redis cannot be read')
+    },
+  )
 })

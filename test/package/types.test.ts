@@ -121,6 +121,30 @@ for (const compiler of ['tsc6', 'tsc'])
       expect(instantiations).toBeGreaterThan(1_000)
     })
 
+const ROUTES = `
+import { createGate, type HandlerContext } from '@svc/sdk'
+import express from 'express'
+import fastify from 'fastify'
+import { Hono } from 'hono'
+import Koa from 'koa'
+const gate = createGate({ name: 'Shouter', handle: 'shouter', description: 'Says things louder', payTo: 'A' })
+const terms = { price: '$0.01' } as const
+const payerOf = (svc?: HandlerContext) => ({ payer: svc?.payment.payer })
+express().post('/shout', gate.express(terms), (req, res) => void res.json(payerOf(req.svc)))
+fastify().post('/shout', gate.fastify(terms, async request => payerOf(request.raw.svc)))
+new Hono<{ Variables: { svc: HandlerContext } }>().post('/shout', gate.hono(terms), c => c.json(payerOf(c.get('svc'))))
+new Koa().use(gate.koa(terms)).use(ctx => void (ctx.body = payerOf(ctx.state.svc)))
+// @ts-expect-error: a payment is no text
+fastify().post('/shout', gate.fastify(terms, async request => request.raw.svc.length))
+`
+
+for (const compiler of ['tsc6', 'tsc'])
+  it(`${compiler}: routes of each framework read the payment behind a gate`, {
+    timeout: 120_000,
+  }, async () => {
+    expect((await compiled(ROUTES, true, compiler)).errors).toEqual([])
+  })
+
 const PROGRAMS = [
   ['schemas.ts', true],
   ['schemas.ts', false],

@@ -7,7 +7,6 @@ import {
   PAYMENT_REQUIRED,
   type RpcError,
   type RpcRequest,
-  resultText,
 } from '../../domain/json-rpc.js'
 import { OUTCOMES, type ProblemFinal } from '../../domain/machines/charge.machine.js'
 import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x402.js'
@@ -73,7 +72,7 @@ export function taskResponse(
   outcome: ChargeOutcome | undefined,
 ): TransportResponse {
   const { id, method } = asked.request
-  const body = resultText(id, TASK_BY_METHOD.get(method)!(task, asked))
+  const body = JSON.stringify({ jsonrpc: '2.0', id, result: TASK_BY_METHOD.get(method)!(task, asked) })
   return { status: 200, headers: JSON_HEADERS, body, ...(outcome && { outcome }) }
 }
 

@@ -1,5 +1,6 @@
 /** Removes fields that libraries add to errors, and drops what the logger itself throws: it cannot be reported anywhere. */
-import type { Option } from '../../domain/option-checks.js'
+import { shown } from '../../domain/errors.js'
+import { invalid, type Option } from '../../domain/option-checks.js'
 import { type Logger, silentLogger } from '../../ports/logger.js'
 
 export function quietLogger(logger: Logger): Logger {
@@ -14,8 +15,13 @@ export function quietLogger(logger: Logger): Logger {
 }
 
 /** The option `logger`: silent where there is none. */
-export const loggerOrSilent: Option<Logger> = given =>
-  given === undefined ? silentLogger : quietLogger(given as Logger)
+export const loggerOrSilent: Option<Logger> = (given, name) => {
+  if (given === undefined) return silentLogger
+  const levels = ['debug', 'info', 'warn', 'error'] as const
+  if (levels.every(level => typeof (given as Logger | null)?.[level] === 'function'))
+    return quietLogger(given as Logger)
+  throw invalid(`${name} has the functions debug, info, warn and error, as pino's has, not ${shown(given)}`)
+}
 
 /**
  * Errors for the log. Libraries add fields to them: ioredis adds the command with its arguments, which name payers, and HTTP

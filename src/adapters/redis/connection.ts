@@ -94,12 +94,12 @@ function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number):
 /** Neither the error nor its cause has the URL: it may hold a password, and errors are logged and shown. */
 function clientOfUrl(url: string, options: RedisOptions): Redis {
   try {
-    return new Redis(url, options)
-  } catch {
-    throw new Error(
-      'The URL of Redis cannot be read: redis://[[user]:password@]host[:port][/db], each part URL-encoded',
-    )
-  }
+    // ioredis would take `http` for the name of a host.
+    if (!/^https?:/.test(url)) return new Redis(url, options)
+  } catch {}
+  throw new Error(
+    'The URL of Redis cannot be read: redis://[[user]:password@]host[:port][/db], each part URL-encoded',
+  )
 }
 
 /**
@@ -132,10 +132,17 @@ function inTime<T>(ms: number, reply: Promise<T>): Promise<T> {
   return withTimeout(systemClock, ms, reply, `Redis did not answer within ${ms} ms`)
 }
 
-export function warnAtEachConnection(connection: Connection, waitReplicas: number, logger?: Logger): void {
+/** At each connection of settings that endanger records, and of the first failure after it: each attempt to reconnect fails again. */
+export function warnOfRedis(connection: Connection, waitReplicas: number, logger?: Logger): void {
   const warn = (warning: string) =>
     logger ? logger.warn({}, warning) : process.emitWarning(warning, { code: 'SVC_REDIS' })
+  let isLost = false
+  connection.client.on('error', ({ message, code }: NodeJS.ErrnoException) => {
+    if (!isLost) warn(`Redis cannot be reached, and what needs it is refused: ${message || code}`)
+    isLost = true
+  })
   connection.onUp(() => {
+    isLost = false
     durabilityWarnings(connection, waitReplicas)
       .then(warnings => warnings.forEach(warn))
       .catch(() => {})

@@ -9,7 +9,7 @@ import type { SpendLedger } from '../../ports/spend-ledger.js'
 import type { CountingSubscriptionStore } from '../../ports/subscriptions.js'
 import type { TaskStore } from '../../ports/tasks.js'
 import { redisChargeStore } from './charge-store.js'
-import { connect, durabilityWarnings, type RedisClient, warnAtEachConnection } from './connection.js'
+import { connect, durabilityWarnings, type RedisClient, warnOfRedis } from './connection.js'
 import { redisCounters } from './counters.js'
 import { checkedPrefix, shortHash } from './key-names.js'
 import { redisRuns } from './recent-runs.js'
@@ -35,7 +35,7 @@ export interface RedisStoresOptions {
   readonly runsCapacity?: number
   /** The budget of `spend`. Payers that name the same budget share it, on every network. @default 'default' */
   readonly budget?: string
-  /** Gets a warning, at each connection, of each setting that endangers stored records. @default warnings of the process */
+  /** Gets a warning of a Redis that cannot be reached, and at each connection of settings that endanger records. @default warnings of the process */
   readonly logger?: Logger
 }
 
@@ -64,7 +64,7 @@ export interface RedisStores {
   readonly runs: Runs
   /** For the client: `new SvcClient({ mnemonic, maxPrice, maxPerDay, ledger: stores.spend })`. */
   readonly spend: SpendLedger
-  /** Resolves when Redis answers; for `serve({ healthChecks: { redis: stores.ping } })`. */
+  /** Resolves when Redis answers. A server's `/ready` asks by itself. */
   ping(): Promise<void>
   /** The health of Redis, for people and dashboards. Never rejects. */
   health(): Promise<RedisHealth>
@@ -90,13 +90,15 @@ export type RedisHealth =
 export function redisStores(redisOrUrl: RedisClient | string, options: RedisStoresOptions = {}): RedisStores {
   // A variable of the environment that is not set: ioredis would take an empty text for the Redis of this machine.
   if (!redisOrUrl) throw invalid('redisStores has no URL of Redis, such as redis://localhost:6379')
-  const { prefix, commandTimeoutMs, runsCapacity, budget, logger, ...read } = readOptions(options, OPTIONS)
-  const waitReplicas = checkedReplicas(read.waitReplicas, redisOrUrl)
+  const read = readOptions(options, OPTIONS)
+  const { prefix, commandTimeoutMs, waitReplicas } = read
+  if (waitReplicas > 0 && typeof redisOrUrl !== 'string' && redisOrUrl.isCluster)
+    throw new Error('waitReplicas is not for a Redis Cluster: see docs/storage.md')
   const connection = connect(redisOrUrl, commandTimeoutMs)
   const waiting =
     waitReplicas > 0 ? replicated(connect(redisOrUrl, commandTimeoutMs), waitReplicas) : undefined
   const time = serverTime(connection)
-  warnAtEachConnection(connection, waitReplicas, logger)
+  warnOfRedis(connection, waitReplicas, read.logger)
   const ping = async () => void (await connection.send(redis => redis.ping()))
   return {
     charges: redisChargeStore(connection, prefix, time, waiting),
@@ -105,8 +107,8 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
     // Hashed: where no payer can be read, it is the caller's network address.
     credit: redisCounters(connection, payer => `${prefix}unsettled:${shortHash(payer)}`),
     tasks: redisTasks(connection, prefix, time, waiting),
-    runs: redisRuns(connection, prefix, runsCapacity),
-    spend: redisSpendLedger(connection, prefix, { budget }, waiting),
+    runs: redisRuns(connection, prefix, read.runsCapacity),
+    spend: redisSpendLedger(connection, prefix, { budget: read.budget }, waiting),
     ping,
     async health() {
       const sinceMs = systemClock.monotonic()
@@ -122,10 +124,4 @@ export function redisStores(redisOrUrl: RedisClient | string, options: RedisStor
       await Promise.all([connection.close(), waiting?.close()])
     },
   }
-}
-
-function checkedReplicas(count: number, redisOrUrl: RedisClient | string): number {
-  if (count > 0 && typeof redisOrUrl !== 'string' && redisOrUrl.isCluster)
-    throw new Error('waitReplicas is not for a Redis Cluster: see docs/storage.md')
-  return count
 }

@@ -42,6 +42,9 @@ function compiled(schema: JSONSchema, coerce: boolean, allowSlow: boolean): Sche
   metaSchema ??= new Ajv2020({ strict: false, logger: false })
   if (!metaSchema.validateSchema(own))
     throw new Error(`schema is invalid: ${metaSchema.errorsText(metaSchema.errors)}`)
+  const names = Object.keys(own)
+  if (names.length > 0 && !names.some(name => metaSchema!.getKeyword(name)))
+    throw new Error(`schema is invalid: no word of JSON Schema is among ${names.map(shown).join(', ')}`)
   const coerceTypes = coerce ? 'array' : false
   const ajv = new Ajv2020({
     strict: false,

@@ -6,7 +6,7 @@ import { LEGACY_PAYMENT_HEADER, PAYMENT_SIGNATURE_HEADER } from '../../domain/x4
 
 /** How a request is sent. */
 export interface RequestOptions {
-  /** HTTP method. @default 'POST'; where a call without a body is answered 405 with `Allow: GET`, GET */
+  /** HTTP method. @default 'POST'; where a call without a body is answered 404, or 405 with `Allow: GET`, GET */
   readonly method?: string
   /** Sent as they are, beside those that the client needs. */
   readonly headers?: ConstructorParameters<typeof Headers>[0]

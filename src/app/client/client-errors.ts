@@ -1,9 +1,10 @@
 /** The client's exceptions. Each says what happened to the money, because readers ask that first. */
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
+import { isText } from '../../domain/untrusted-text.js'
 import type { PaymentRequired } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
-import { dataOf, errorBodyOf, errorCodeOf, errorMessageOf, type HttpReply, shortened } from './http-reply.js'
+import { dataOf, errorBodyOf, errorTextOf, type HttpReply, shortened } from './http-reply.js'
 import { agentAt, type BalanceOffer, challengeOf } from './read-quote.js'
 import type { ActiveSubscription, CallPayment, Outcome } from './result-types.js'
 
@@ -96,11 +97,10 @@ function saidBy(reply: HttpReply): string | undefined {
   if (reply.location !== undefined) return `redirects to ${reply.location}, which is not followed`
   if (reply.oversized) return 'the body is too large to be read'
   if (reply.status === 402) {
-    const error: unknown = challengeOf(reply)?.error
-    const refusal = receiptOf(reply.headers)?.errorReason ?? (typeof error === 'string' ? error : undefined)
-    return refusal ?? 'the payment was refused'
+    const refused = 'the payment was refused'
+    return [receiptOf(reply.headers)?.errorReason, challengeOf(reply)?.error as unknown, refused].find(isText)
   }
-  return errorMessageOf(reply) ?? errorCodeOf(reply)
+  return errorTextOf(reply)
 }
 
 function fate({ charged, txId, lastValid }: Charged): string {

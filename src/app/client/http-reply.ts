@@ -8,7 +8,7 @@ import { isJson, mediaTypeIn, textIn } from '../../domain/body-type.js'
 import { textOf } from '../../domain/bytes.js'
 import { SdkError } from '../../domain/errors.js'
 import { jsonIn } from '../../domain/json.js'
-import { cutText } from '../../domain/untrusted-text.js'
+import { cutText, isText } from '../../domain/untrusted-text.js'
 import { recordAt } from '../../domain/x402.js'
 import { type Clock, deadline } from '../../ports/clock.js'
 import { readWebBody } from '../../ports/exchange.js'
@@ -137,8 +137,10 @@ export function errorCodeOf(reply: HttpReply): string | undefined {
   return errorField(reply, 'code')
 }
 
-export function errorMessageOf(reply: HttpReply): string | undefined {
-  return errorField(reply, 'message')
+/** Other servers have a text in `error`, Fastify a `message`, FastAPI and RFC 9457 a `detail`. */
+export function errorTextOf(reply: HttpReply): string | undefined {
+  const { error, message, detail } = recordOf(reply) ?? {}
+  return [errorField(reply, 'message'), errorField(reply, 'code'), message, detail, error].find(isText)
 }
 
 /** Whether `{"error": {"txId"}}` is this payment. Our server sends the id with each code that is about a payment. */
@@ -150,8 +152,7 @@ function errorField(reply: HttpReply, field: string): string | undefined {
   const error = recordAt(recordOf(reply), 'error')
   // JSON-RPC has a number of its own as code, and our fields in `data`.
   const data = typeof error?.code === 'number' ? recordAt(error, 'data') : undefined
-  const value = data?.[field] ?? error?.[field]
-  return typeof value === 'string' ? value : undefined
+  return [data?.[field], error?.[field]].find(isText)
 }
 
 export function mediaTypeOf({ headers }: Pick<HttpReply, 'headers'>): string {

@@ -115,11 +115,9 @@ export interface PaymentEnd {
 
 export function endLines({ payments, windows, idempotencyKey }: PaymentEnd): string[] {
   const kept = idempotencyKey === undefined ? '' : `; idempotency key ${idempotencyKey}`
-  return [...payments.map(payment => paymentLine(payment) + kept), ...windows.map(windowLine)]
-}
-
-function paymentLine({ txId, amount, payTo, charged, lastValid }: PaymentRecord): string {
-  return `payment ${txId}: ${formatUsd(BigInt(amount))} to ${payTo}, ${CHARGED[charged]} round ${lastValid}`
+  const line = ({ txId, amount, payTo, charged, lastValid }: PaymentRecord) =>
+    `payment ${txId}: ${formatUsd(BigInt(amount))} to ${payTo}, ${CHARGED[charged]} round ${lastValid}${kept}`
+  return [...payments.map(line), ...windows.map(windowLine)]
 }
 
 /** A payment that was signed can land until its last round, whatever its seller says. */

@@ -190,8 +190,11 @@ export async function ask(deps: AskingDeps, request: HttpRequest): Promise<Unpai
   }
   const asked = await send(request)
   const { status, headers } = asked.reply
-  if (status !== 405 || !request.mayBeGet) return asked
-  return headers.get('allow')?.match(/\bGET\b/) ? send({ ...request, method: 'GET' }) : asked
+  // Most frameworks answer another method than the route's with 404.
+  const isElsewhere = status === 405 ? headers.get('allow')?.match(/\bGET\b/) : status === 404
+  if (!isElsewhere || !request.mayBeGet) return asked
+  const got = await send({ ...request, method: 'GET' })
+  return got.reply.status === status ? asked : got
 }
 
 const BRIEF_TIMEOUT_MS = 30_000

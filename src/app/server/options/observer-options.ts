@@ -113,7 +113,9 @@ const WEBHOOK = {
 
 /** What a URL and a secret may be is checked where they are used. */
 const webhooks = holding(WEBHOOK, (given, name): readonly WebhookOptions[] =>
-  ((given ?? []) as readonly WebhookOptions[]).map(each => readOptions(each, WEBHOOK, name)),
+  [(given ?? []) as WebhookOptions | readonly WebhookOptions[]]
+    .flat()
+    .map(each => readOptions(each, WEBHOOK, name)),
 )
 
 export interface AuditTerms {

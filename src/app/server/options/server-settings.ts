@@ -4,10 +4,10 @@ import type { AgentDef } from '../../../domain/agent.js'
 import { SvcError } from '../../../domain/errors.js'
 import type { NetworkFacts } from '../../../domain/network.js'
 import { networkFacts } from '../../../domain/network-definition.js'
-import { invalid, readOptions } from '../../../domain/option-checks.js'
+import { invalid, readOptions, refuseOptions } from '../../../domain/option-checks.js'
 import { isAddress } from '../../../domain/untrusted-text.js'
 import { perMinute } from '../../../ports/counters.js'
-import { type Logger, silentLogger } from '../../../ports/logger.js'
+import { silentLogger } from '../../../ports/logger.js'
 import { rulesOf } from './charge-options.js'
 import { type Remotes, remotesOf } from './remote-options.js'
 import { type HandlerOptions, OPTIONS, type ServeOptions } from './server-options.js'
@@ -18,13 +18,14 @@ export type Warn = (message: string, fields?: object) => void
 
 /** @throws SvcError `invalid_options`, `invalid_address` */
 export function settingsOf(definition: AgentDef, options: HandlerOptions | ServeOptions) {
+  if (!Array.isArray(definition?.endpoints)) throw invalid('The agent is what defineAgent returns')
   const { advanced, ...first } = readOptions(options, OPTIONS)
   const read = { ...first, ...advanced }
   const { facilitator, rateLimit, logger, payTo = definition.payTo } = read
-  const network = networkFacts(read.network ?? definition.network, why => {
-    throw invalid(why)
-  })
-  const warn = warner(logger)
+  const network = networkFacts(read.network ?? definition.network, refuseOptions)
+  // A seller without a logger still reads the console at start. These warnings are about losing money or callers.
+  const warn: Warn = (message, fields = {}) =>
+    logger === silentLogger ? console.warn(message) : logger.warn(fields, message)
   const largestBodyBytes = Math.max(
     read.maxBodyBytes,
     ...definition.endpoints.map(({ maxBodyBytes = 0 }) => maxBodyBytes),
@@ -57,12 +58,6 @@ function deployed(agent: AgentDef, network: NetworkFacts, payTo: string, warn: W
   if (!isValidAddress(payTo))
     warn(`payTo ${payTo} is no address: its checksum does not hold, and nobody can pay it`)
   return { ...agent, network: network.given, payTo }
-}
-
-/** A seller without a logger still reads the console at start. These warnings are about losing money or callers. */
-function warner(logger: Logger): Warn {
-  return (message, fields = {}) =>
-    logger === silentLogger ? console.warn(message) : logger.warn(fields, message)
 }
 
 /** A parsed body takes up to 21 times its bytes (measured). This limit keeps that within 512 MiB. */

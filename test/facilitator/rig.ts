@@ -23,7 +23,8 @@ export async function rig(options: Partial<FacilitatorOptions> = {}) {
   const sandbox = await startSandbox()
   const node = await faultyNode(sandbox)
   const sponsor = sandbox.accounts('own sponsor')
-  const { clock, pass } = skippableClock()
+  // A node has two seconds to answer, and five where it submits.
+  const { clock, pass } = skippableClock(2_000)
   const make = (changes: Partial<FacilitatorOptions> = {}) => {
     const facilitator = createFacilitator({
       network: 'testnet',

@@ -1,7 +1,11 @@
 import { type Clock, systemClock } from '../../src/ports/clock.js'
 
-/** The system's clock, on which a test can let time pass at once. */
-export function skippableClock() {
+/**
+ * The system's clock, on which a test can let time pass at once.
+ *
+ * @param heldFromMs timers of so long run in time that the test lets pass, and in no other: limits that a busy machine shall not reach
+ */
+export function skippableClock(heldFromMs = Number.POSITIVE_INFINITY) {
   const timers = new Set<{ readonly atMs: number; run(): void }>()
   let skippedMs = 0
   const clock: Clock = {
@@ -19,7 +23,7 @@ export function skippableClock() {
           callback()
         },
       }
-      const cancel = systemClock.after(ms, timer.run)
+      const cancel = ms < heldFromMs ? systemClock.after(ms, timer.run) : () => {}
       timers.add(timer)
       return stop
     },

@@ -62,9 +62,11 @@ Examples:
   const termsNow = () => termsOf(url, flags, file)
   const stores = redisUrl ? redisStores(redisUrl, { logger: STDERR_LOGGER }) : undefined
   const close = () => Promise.allSettled([stores?.close(), local?.close()])
+  let begun: ReturnType<typeof sell> | undefined
   try {
     const terms = termsNow()
     const { payTo, upstream, routes } = terms
+    let isListening = false
     const server = sell(terms, {
       idempotency: { onLostResponse: 'replay' },
       logger: STDERR_LOGGER,
@@ -78,10 +80,12 @@ Examples:
       onReady() {},
       async onShutdown({ outcome }) {
         await close()
-        process.exit(outcome === 'drained' ? 0 : 1)
+        if (isListening) process.exit(outcome === 'drained' ? 0 : 1)
       },
     })
+    begun = server
     await once(server, 'listening')
+    isListening = true
     const { port } = server.address() as AddressInfo
     const own = `http://127.0.0.1:${port}`
     if (flags.json) print(json({ url: own, payTo, upstream, routes, ...local?.told }))
@@ -99,6 +103,8 @@ Examples:
     // By its path: a ConfigMap is a link whose folder changes, and no event names the file.
     watchFile(file, { interval: 500 }, reload)
   } catch (error) {
+    // Before the sandbox, whose end it would tell of.
+    await begun?.shutdown()
     await close()
     throw error
   }

@@ -158,10 +158,10 @@ function paidTool(endpoint: ManifestEndpoint): PaidTool | undefined {
   try {
     const listedPrice = readablePrice(endpoint)
     const { path, input } = endpoint
-    const { tool, inputOf } = toolOf({
-      ...endpoint,
-      input: schemaOfMessage({ ...(path && { path }), input }),
-    })
+    // A manifest has `{}` where the input may be anything, and so be left out.
+    const isAny = JSON.stringify(input) === '{}'
+    const message = schemaOfMessage({ ...(path && { path }), ...(!isAny && { input }) })
+    const { tool, inputOf } = toolOf({ ...endpoint, input: message })
     const description = listedPrice === undefined ? `${tool.description}\n${NO_PROMISE}` : tool.description
     return { endpoint, listedPrice, inputOf, tool: { ...tool, description } }
   } catch {

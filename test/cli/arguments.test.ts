@@ -106,14 +106,17 @@ describe('svc tx', () => {
 })
 
 describe('a port', () => {
-  it('that is taken is told with what to do', async () => {
-    const { port } = new URL(seller.url)
-    const { code, stderr } = await svc(['sandbox', '--port', port])
-    expect([code, stderr]).toEqual([
-      1,
-      `svc: Port ${port} is in use: name another (PORT, or --port of svc), or end the program that has it (port_in_use)\n`,
-    ])
-  })
+  it.each([[['sandbox']], [['sell', 'http://127.0.0.1:9', '--sandbox', '--price', 'POST /a=$0.01']]])(
+    'that is taken is told with what to do, and nothing else: %j',
+    async args => {
+      const { port } = new URL(seller.url)
+      const { code, stderr } = await svc([...args, '--port', port])
+      expect([code, stderr]).toEqual([
+        1,
+        `svc: Port ${port} is in use: name another (PORT, or --port of svc), or end the program that has it (port_in_use)\n`,
+      ])
+    },
+  )
 })
 
 describe('a slip', () => {

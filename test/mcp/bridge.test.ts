@@ -34,6 +34,7 @@ beforeAll(async () => {
         input: { type: 'object', required: ['n'], properties: { n: { type: 'number' } } },
         handler: ({ body }) => String((body.n as number) ** 2),
       }),
+      defineEndpoint({ name: 'item', path: '/items/:id', price: '$0.01', handler: ({ params }) => params }),
       defineEndpoint({ name: 'dear', price: '$0.06', handler: () => 'dear' }),
       defineEndpoint({
         name: 'image',
@@ -77,7 +78,7 @@ describe('svc mcp', () => {
   it('offers the agent’s tools, pays for what is called, and shows the receipt', async () => {
     const { client, call, address } = await desktop('desk')
     const { tools } = await client.listTools()
-    const names = ['text_shout', 'square', 'dear', 'image', 'get_manifest', 'search_agents']
+    const names = ['text_shout', 'square', 'item', 'dear', 'image', 'get_manifest', 'search_agents']
     expect(tools.map(({ name }) => name)).toEqual(names)
     const moved = watchLedger(seller.sandbox, address)
     const { structuredContent, content, _meta } = await call('text_shout', { text: 'hi' })
@@ -86,6 +87,9 @@ describe('svc mcp', () => {
     const receipt = _meta!['x402/payment-response'] as { transaction: string }
     expect(moved()).toEqual(onePayment(10_000n, receipt.transaction))
     expect((await call('square', { n: 3 })).content).toEqual([{ type: 'text', text: '9' }])
+    // An endpoint that takes anything wants no input of a model.
+    expect(tools.find(({ name }) => name === 'item')!.inputSchema).toMatchObject({ required: ['params'] })
+    expect((await call('item', { params: { id: '7' } })).structuredContent).toEqual({ id: '7' })
   })
 
   it('holds the limits of a call and of a day, whatever is asked of it', async () => {

@@ -58,6 +58,8 @@ export interface Caller {
   onGone(listener: () => void): () => void
   /** Calls back once: `true` when the answer has reached the socket, `false` when it cannot reach it any more. */
   onEnd(listener: (arrived: boolean) => void): void
+  /** Calls back once, at the end: `false` where this server could not send the answer. Absent where that is known at once. */
+  onSent?(listener: (sent: boolean) => void): void
 }
 
 export interface ChargeOutcome {

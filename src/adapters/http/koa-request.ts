@@ -138,6 +138,8 @@ export function reportUndelivered(res: ServerResponse): void {
 
 export function callerOf(res: ServerResponse): Caller {
   const exchange = http2StreamOf(res)
+  const whenClosed = (listener: (says: boolean) => void, says: () => boolean, before: boolean) =>
+    (exchange ?? res).destroyed ? listener(before) : void res.once('close', () => listener(says()))
   return {
     // A pipelined request's response has no socket until its turn. The request has one.
     gone: () => (exchange ? exchange.destroyed : res.closed || res.req.socket.destroyed),
@@ -145,10 +147,8 @@ export function callerOf(res: ServerResponse): Caller {
       res.once('close', listener)
       return () => res.off('close', listener)
     },
-    onEnd(listener) {
-      if ((exchange ?? res).destroyed) listener(false)
-      else res.once('close', () => listener(isWritten(res) && !undelivered.has(res)))
-    },
+    onSent: listener => whenClosed(listener, () => !undelivered.has(res), true),
+    onEnd: listener => whenClosed(listener, () => isWritten(res) && !undelivered.has(res), false),
   }
 }
 

@@ -9,7 +9,7 @@ import { settleCredit } from './effects/credit.js'
 import { recordMove } from './effects/record.js'
 import { mayBeTaken } from './effects/settle.js'
 import { discardStream, isFreeStream, sendStream, wholeStream } from './stream-to-caller.js'
-import { countWindowCall, dropWindow, giveBackWindowCall, storeWindow } from './subscription-windows.js'
+import { countWindowCall, dropWindow, endWindowCall, storeWindow } from './subscription-windows.js'
 
 /**
  * Waits for a release, because the answer says "not charged" only once the payment is free again. Sends a completion
@@ -27,7 +27,9 @@ export function closeCall(
   const { held } = call.holds
   const holds = held || call.window.sold !== undefined || call.window.used?.isCounted === true
   settleCredit(deps, call, final)
-  if (closing === 'complete' && call.handled.source === undefined) countWindowCall(deps, call, inFlight)
+  const keeps = lostAnswers(deps, call)
+  if (closing === 'complete' && call.handled.source === undefined)
+    countWindowCall(deps, call, inFlight, held === true && keeps === 'replay')
   if (call.handled.source !== undefined) {
     if (closing === 'complete') return closeAfterStream(deps, call, inFlight)
     if (closing === 'keep' && held) return keepAfterStream(deps, call, inFlight)
@@ -39,7 +41,6 @@ export function closeCall(
     else dropLease(deps, call)
     return undefined
   }
-  const keeps = lostAnswers(deps, call)
   // Not when the response has ended: a caller that is gone without a word can hold its connection for many minutes, and with it a
   // renewed lease, behind which no retry gets the recorded answer.
   const dropsNow = keeps === 'release' || !isUnrecorded(call)
@@ -78,7 +79,7 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
       const isKept = lost === 'release' ? brokenBy === undefined : lost !== undefined
       const isFree = isFreeStream(call, brokenBy)
       if (isFree && call.balance) call.balance.charged = 0
-      await (isFree ? giveBackWindowCall(deps, call) : countWindowCall(deps, call, inFlight))
+      await endWindowCall(deps, call, isFree ? 'giveBack' : 'use')
       if (call.balance && !isFree && (await countNow(deps, call)) === 'unknown') return
       if (call.holds.held)
         await closeAndDrop(deps, call, isFree ? 'release' : isKept ? 'complete' : 'forfeit')
@@ -141,7 +142,7 @@ async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
  * counts as lapsed.
  */
 async function releaseAll(deps: ChargeDeps, call: Call): Promise<'superseded' | undefined> {
-  const [given] = await Promise.all([giveBack(deps, call), giveBackWindowCall(deps, call)])
+  const [given] = await Promise.all([giveBack(deps, call), endWindowCall(deps, call, 'giveBack')])
   // Asked now: the process may have stood still while it waited for the store.
   const isOurs = given === 'released' || (given === 'storeDown' && !mayBeTaken(deps, call))
   dropLease(deps, call)

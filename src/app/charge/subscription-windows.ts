@@ -2,11 +2,13 @@
  * The windows and balances that calls sell, and the windows that they use: their keys, the time that ends them, and the calls
  * that some of them count.
  */
+import { withTimeout } from '../../ports/clock.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Call, SoldWindow } from './call-at-work.js'
 import type { ChargeDeps, InFlight } from './charge-deps.js'
 import { coveredOnCredit } from './effects/credit.js'
 import { balanceId, balanceSlot, windowId } from './names-in-stores.js'
+import type { WindowMove } from './resend-lost-moves.js'
 import { landsWithinMs } from './seal-answers.js'
 import { streamMsOf } from './stream-to-caller.js'
 
@@ -90,32 +92,34 @@ export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
   return taken.callsLeft === undefined ? 'covered' : coveredOnCredit(deps, call, `window ${id}`)
 }
 
-/** Sends without waiting, as a completion: after the work is done, a store's error never withholds the answer. */
-export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight): void {
-  const { used } = call.window
-  if (!used?.isCounted) return
-  const [id, token] = [used.id, call.id]
-  const count = async () => deps.subscriptions.use!(id, token)
+/**
+ * Counts a call that delivered, without waiting: after the work is done, a store's error never withholds the answer. Where nothing keeps
+ * the answer, it is counted when it has left: one that its server could not send costs nothing.
+ */
+export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight, isKept: boolean): void {
+  const { onSent } = call.request.caller
+  if (!call.window.used?.isCounted) return
   inFlight.enter()
-  count()
-    .catch((cause: unknown) => {
-      deps.logger.error({ err: cause }, 'the store of windows did not count a call; it is asked again')
-      deps.upkeep.pendingWindowMoves.add({ how: 'use', id, token })
-    })
+  const sent = isKept || !onSent ? Promise.resolve(true) : new Promise<boolean>(onSent)
+  // A caller that does not read must not outlast what is reserved for its call.
+  withTimeout(deps.clock, deps.rules.timeouts.leaseMs, sent)
+    .catch(() => true)
+    .then(isSent => endWindowCall(deps, call, isSent ? 'use' : 'giveBack'))
     .finally(inFlight.leave)
 }
 
-/** Waits for the store. A caller that hears of a failure may call again at once, and may need this very call. */
-export async function giveBackWindowCall(deps: ChargeDeps, call: Call): Promise<void> {
+/** Ends a call that its window counts. What the store does not answer is sent again. */
+export async function endWindowCall(deps: ChargeDeps, call: Call, how: WindowMove['how']): Promise<void> {
   const { used } = call.window
   if (!used?.isCounted) return
   const [id, token] = [used.id, call.id]
   try {
-    call.window.callsLeft = (await deps.subscriptions.giveBack!(id, token)) ?? undefined
+    if (how === 'use') await deps.subscriptions.use!(id, token)
+    else call.window.callsLeft = (await deps.subscriptions.giveBack!(id, token)) ?? undefined
   } catch (cause) {
-    deps.logger.error({ err: cause }, 'the store of windows did not take a call back; it is asked again')
-    deps.upkeep.pendingWindowMoves.add({ how: 'giveBack', id, token })
-    call.window.callsLeft = undefined
+    deps.logger.error({ err: cause, how }, 'the store of windows did not end a call; it is asked again')
+    deps.upkeep.pendingWindowMoves.add({ how, id, token })
+    if (how === 'giveBack') call.window.callsLeft = undefined
   }
 }
 

@@ -106,13 +106,11 @@ export function selectRequirements(
 ): SelectedRequirements {
   const accepted = challenge && payableEntry(challenge, network, wanted)
   if (!challenge || !accepted) {
-    const why = `offers no way to pay exactly in USDC on ${network.name}${othersIn(challenge, network)}`
-    throw new SdkError(
-      `The quote of ${url.origin} ${why}; nothing was paid`,
-      'unreadable_quote',
-      402,
-      challenge,
-    )
+    const names = quotedNetworks(challenge?.accepts ?? [], network)
+    const others =
+      names.length === 0 || names.includes(network.name) ? '' : ` (it is for ${names.join(', ')})`
+    const why = `offers no way to pay exactly in USDC on ${network.name}${others}; nothing was paid`
+    throw new SdkError(`The quote of ${url.origin} ${why}`, 'unreadable_quote', 402, challenge)
   }
   const elsewhere = foreignOrigin(challenge, url)
   const message = `The quote of ${url.origin} is for a resource at ${elsewhere}`
@@ -120,11 +118,6 @@ export function selectRequirements(
     throw new SdkError(`${message}; nothing was paid`, 'resource_elsewhere', 402, challenge)
   const warnings: Warning[] = elsewhere === undefined ? [] : [{ code: 'resource_elsewhere', message }]
   return { challenge, accepted, warnings }
-}
-
-function othersIn(challenge: PaymentRequired | undefined, network: NetworkFacts): string {
-  const names = quotedNetworks(challenge?.accepts ?? [], network)
-  return names.length === 0 || names.includes(network.name) ? '' : ` (it is for ${names.join(', ')})`
 }
 
 /**

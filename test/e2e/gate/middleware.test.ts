@@ -24,11 +24,11 @@ afterAll(() => sandbox.close())
 const TERMS = { price: '$0.01', path: '/x', methods: 'GET' } as const
 let gates = 0
 
-function gateOf(more: object = {}) {
+function gateOf(more: object = {}, rules: object = {}) {
   const { facilitatorUrl, algodUrl, seller } = sandbox
   const about = { name: 'Gated', handle: `around-${gates++}`, description: 'Has routes.' }
   const logger = { debug() {}, info() {}, warn() {}, error() {} }
-  const options = { facilitatorUrl, algodUrl, shutdownTimeoutMs: 100, logger }
+  const options = { facilitatorUrl, algodUrl, shutdownTimeoutMs: 100, logger, ...rules }
   const gate = createGate({ ...about, ...more, network: 'testnet', payTo: seller.address }, options)
   closing({ close: () => gate.shutdown() })
   return gate
@@ -237,3 +237,40 @@ it('a stream that Koa’s middleware around keeps from leaving takes nothing of 
   expect((await call('/x', 'a-stream-that-is-kept-here')).status).toBe(500)
   await expect.poll(async () => (await call('/dear', 'a-look')).headers.get('x-svc-balance')).toBe('20000')
 })
+
+it.each([
+  ['without a key, costs none', undefined, undefined, '3'],
+  ['with a key that a lost answer frees, costs none', 'release', 'a-key-that-is-free-again-after-it', '3'],
+  [
+    'with a key that keeps it, costs one, and the next request gets it',
+    'replay',
+    'a-key-under-which-it-is-kept',
+    '2',
+  ],
+] as const)(
+  'an answer of a window with a count that Koa’s middleware around keeps from leaving, %s',
+  async (_, onLostResponse, key, ran) => {
+    let isBroken = false
+    let runs = 0
+    const gate = gateOf({}, onLostResponse && { idempotency: { onLostResponse } })
+    const subscription = { price: '$0.01', period: '1h', calls: 3 } as const
+    const app = new Koa().on('error', () => {})
+    app.use(async (_ctx, next) => {
+      await next()
+      if (isBroken) throw new Error('around')
+    })
+    app.use(gate.koa({ subscription, path: '/x', methods: 'GET' })).use(ctx => {
+      ctx.body = String(++runs)
+    })
+    const url = await listen(app.callback())
+    const sale = await pay({ sandbox } as never, `${url}/x`, { method: 'GET' })
+    const window = { 'x-svc-subscription': sale.headers.get('x-svc-subscription')! }
+    const call = () =>
+      ask(`${url}/x`, { method: 'GET', headers: { ...window, ...(key && { 'idempotency-key': key }) } })
+    isBroken = true
+    expect((await call()).status).toBe(500)
+    isBroken = false
+    const again = await call()
+    expect([await again.text(), again.headers.get('x-svc-subscription-remaining')]).toEqual([ran, '1'])
+  },
+)

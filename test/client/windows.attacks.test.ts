@@ -2,7 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import type { SvcClient } from '../../src/client.js'
 import { encodeHeader } from '../../src/domain/x402.js'
+import { defineEndpoint } from '../../src/index.js'
 import { gate } from '../support/gate.js'
+import { open } from '../support/seller.js'
 import {
   ANSWER,
   type Answer,
@@ -357,5 +359,59 @@ describe('subscribe, at a quote of the specification’s own fields,', () => {
       status: 402,
     })
     expect(spent()).toBe(0n)
+  })
+})
+
+describe('an answer that was lost is asked for with its key, while another window is open:', () => {
+  /** A seller of windows of two calls, whose answers are lost while `isLost` says so. */
+  async function feed() {
+    const endpoint = defineEndpoint({
+      name: 'feed',
+      subscription: { price: '$0.01', period: '1h', calls: 2 },
+      handler: ({ body }) => body,
+    })
+    const { url, ended } = await open([endpoint], { sandbox: market.sandbox, idempotency: {} })
+    const lost = { isLost: false }
+    const fetchImpl: typeof fetch = async (to, init) => {
+      const response = await fetch(to, init)
+      if (lost.isLost && response.ok) throw new Error('cut')
+      return response
+    }
+    const { client, spent } = market.payer({ fetchImpl, retry: false })
+    const call = (n: number, idempotencyKey?: string) => client.call(`${url}/feed`, { n }, { idempotencyKey })
+    const losing = async (n: number): Promise<string> => {
+      lost.isLost = true
+      const { detail } = await call(n).catch(error => error)
+      lost.isLost = false
+      return detail.idempotencyKey
+    }
+    return {
+      call,
+      losing,
+      client,
+      spent,
+      ends: () => ended.map(({ final }) => final).filter(final => final !== 'quoted'),
+    }
+  }
+
+  it('that of the purchase of a window, whose key it brings', async () => {
+    const { call, losing, client, spent, ends } = await feed()
+    const key = await losing(1)
+    await call(2)
+    expect(await call(1, key)).toMatchObject({ data: { n: 1 }, replayed: true })
+    expect(ends()).toEqual(['settled', 'settled', 'replayed'])
+    expect(client.activeSubscriptions).toHaveLength(2)
+    expect(spent()).toBe(2n * PRICE)
+  })
+
+  it('that of the last call of a window', async () => {
+    const { call, losing, client, spent, ends } = await feed()
+    await call(1)
+    const key = await losing(2)
+    await call(3)
+    expect(await call(2, key)).toMatchObject({ data: { n: 2 } })
+    expect(ends()).toEqual(['settled', 'served', 'settled', 'replayed'])
+    expect(client.activeSubscriptions).toMatchObject([{ remaining: 1 }])
+    expect(spent()).toBe(2n * PRICE)
   })
 })

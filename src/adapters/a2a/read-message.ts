@@ -50,11 +50,8 @@ export function unknownTask(): RpcRefusal {
 }
 
 export function tooLargeForTask(bytesMax: number): RpcRefusal {
-  return new RpcRefusal(
-    INVALID_PARAMS,
-    `A task holds an input of at most ${bytesMax} bytes. Send this one without the extension, and pay with PAYMENT-SIGNATURE.`,
-    { code: 'body_too_large' },
-  )
+  const message = `A task holds an input of at most ${bytesMax} bytes. Send this one without the extension, and pay with PAYMENT-SIGNATURE.`
+  return new RpcRefusal(INVALID_PARAMS, message, { code: 'body_too_large' })
 }
 
 const STATUS = 'x402.payment.status'

@@ -78,11 +78,8 @@ async function decline(flow: TaskFlow, taskId: string, request: RpcRequest): Pro
   // The payment may have come after the task was looked up.
   if (declined === 'paid') return hasPayment(request, (await stored(flow.tasks.find(taskId)))?.paidBy)
   const { call } = found
-  return taskResponse(
-    declinedTask(),
-    flow.asked(defOf(flow, call), { contextId: call.contextId, taskId }),
-    undefined,
-  )
+  const asked = flow.asked(defOf(flow, call), { contextId: call.contextId, taskId })
+  return taskResponse(declinedTask(), asked, undefined)
 }
 
 /** Quotes again, for a client that lost the first answer. */

@@ -95,11 +95,8 @@ function bounded(bytes: Buffer, bytesMax: number): Buffer {
 }
 
 function nothingLeft(what: string): HttpError {
-  return new HttpError(
-    500,
-    'body_already_read',
-    `Something in front of this app read the body and ${what}. Its seller mounts the app before the parser, or has the parser leave req.body or ctx.request.body. You were not charged.`,
-  )
+  const message = `Something in front of this app read the body and ${what}. Its seller mounts the app before the parser, or has the parser leave req.body or ctx.request.body. You were not charged.`
+  return new HttpError(500, 'body_already_read', message)
 }
 
 function isRaw(value: unknown): value is string | Uint8Array {

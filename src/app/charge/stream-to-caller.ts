@@ -118,11 +118,8 @@ export async function wholeStream(deps: ChargeDeps, call: Call, bytesMax: number
   ]
   if (deps.stop.cutting()) cut('the server stops')
   try {
-    return await collected(
-      { answer: call.handled.answer!, source: call.handled.source! },
-      cutting.signal,
-      bytesMax,
-    )
+    const { answer, source } = call.handled
+    return await collected({ answer: answer!, source: source! }, cutting.signal, bytesMax)
   } catch (cause) {
     discardStream(call)
     throw cause

@@ -44,8 +44,10 @@ export async function callPaid(
   const { keys } = settings
   const tried = new Set<string | undefined>([undefined])
   let refused: ActiveSubscription | undefined
-  const isResent = asking.slot?.payment !== undefined
-  let key = isResent ? undefined : keys.keyFor(request)
+  const doubt = settings.balances.doubtOf(request.url, request.headers[IDEMPOTENCY_KEY_HEADER])
+  // The answer to a payment is asked for by a payment, and that of a window by its key, whatever other window is open now.
+  const isResent = asking.slot?.payment !== undefined || doubt?.isLost === true
+  let key = isResent ? undefined : (doubt?.window ?? keys.keyFor(request))
   const fromBalance = onBalance(request, settings, asking)
   const served = key === undefined ? await fromBalance.answer() : undefined
   if (served) return served
@@ -96,16 +98,16 @@ async function askWith(
 ): Promise<{ asked: UnpaidReply; verdict: Verdict }> {
   if (key === undefined) return { asked: await send(settings, request), verdict: {} }
   settings.keys.sent(request.url, key)
-  // As a call that is paid: it may be counted.
-  const signal = request.finishPaid && !request.signal?.aborted ? undefined : request.signal
-  const covered = withKey({ ...request, signal }, key, settings.random)
+  const covered = withKey(request, key, settings.random)
+  const { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey = '' } = covered.headers
   try {
     const asked = await send(settings, covered)
     const verdict = settings.keys.answered(request.url, key, asked)
     if (asked.everLost && !isQuote(asked.reply)) accept(asked)
+    settings.balances.doubt(request.url, idempotencyKey)
     return { asked, verdict }
   } catch (error) {
-    const { [IDEMPOTENCY_KEY_HEADER]: idempotencyKey } = covered.headers
+    settings.balances.doubt(request.url, idempotencyKey, { window: key })
     if (error instanceof SvcError)
       Object.assign(error, { detail: { ...recordAt(error.detail), idempotencyKey } })
     throw error
@@ -157,7 +159,8 @@ async function buy(
   if (!signer) throw noSigner(request.url.origin, challenge)
   const given = request.headers[IDEMPOTENCY_KEY_HEADER]
   const isNews = given !== undefined && (await balances.setAlone(request.url, given, true))
-  let isOver = given === undefined
+  const isSaid = given !== undefined
+  let end = { isOver: !isSaid, isLost: false }
   try {
     return await purchase(request, challenge, {
       ...settings,
@@ -167,10 +170,11 @@ async function buy(
       deliver: (sent, payment) => deliver(settings, sent, payment),
     })
   } catch (error) {
-    isOver = error instanceof SvcError && isRecord(error.detail) && error.detail.charged === 'no'
+    const isOver = error instanceof SvcError && isRecord(error.detail) && error.detail.charged === 'no'
+    end = { isOver, isLost: !isOver }
     throw error
   } finally {
-    if (slot.payment) await balances.endAlone(request.url, slot.payment.key, isOver, given !== undefined)
+    if (slot.payment) await balances.endAlone(request.url, slot.payment.key, isSaid, end)
     else if (isNews) await balances.setAlone(request.url, given, false).catch(() => {})
   }
 }

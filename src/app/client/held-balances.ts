@@ -41,10 +41,12 @@ interface Account {
   readonly alone: readonly string[]
 }
 
-/** A call whose answer may still be asked for: on which balance; without one, it was paid for by itself. */
+/** A call whose answer may still be asked for: on which balance, or with which window; without either, it was paid for by itself. */
 interface Doubt {
   readonly key?: string
   readonly offer?: BalanceOffer
+  readonly window?: string
+  readonly isLost?: boolean
 }
 
 export type HeldBalances = ReturnType<typeof heldBalances>
@@ -184,11 +186,17 @@ export function heldBalances(
     },
     setAlone,
     /** A call that was paid for by itself has ended: over, or its answer may still be asked for. Never rejects: the call has its own end. */
-    async endAlone(url: URL, idempotencyKey: string, isOver: boolean, isSaid: boolean): Promise<void> {
-      doubt(url, idempotencyKey, isOver ? undefined : {})
+    async endAlone(
+      url: URL,
+      idempotencyKey: string,
+      isSaid: boolean,
+      end: Record<'isOver' | 'isLost', boolean>,
+    ) {
+      const { isOver, isLost } = end
+      doubt(url, idempotencyKey, isOver ? undefined : { isLost })
       if (isOver === isSaid) await setAlone(url, idempotencyKey, !isOver).catch(() => {})
     },
-    doubtOf: (url: URL, idempotencyKey: string) => doubts.get(callOf(url, idempotencyKey)),
+    doubtOf: (url: URL, idempotencyKey = '') => doubts.get(callOf(url, idempotencyKey)),
     doubt,
   }
 }

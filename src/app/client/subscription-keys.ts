@@ -205,5 +205,7 @@ export function withKey(request: HttpRequest, key: string, random: Random): Http
     ...request.headers,
     [SUBSCRIPTION_HEADER]: key,
   }
-  return { ...request, headers }
+  // As a call that is paid: it may be counted.
+  const signal = request.finishPaid && !request.signal?.aborted ? undefined : request.signal
+  return { ...request, headers, signal }
 }

@@ -25,10 +25,10 @@ import { anyRedis } from '../support/redis-server.js'
 import { passed as advance } from '../support/redis-time.js'
 
 /**
- * Long beside a round trip on a busy machine, short beside a test's patience. Many tests look between two thirds of it and the
- * whole. With four seconds, four of them were red where the process stood still for one or two seconds now and then.
+ * Long beside a round trip on a busy machine, short beside all the other files. Many tests look between two thirds of it and the
+ * whole: with four or six seconds, four and five of them were red where the process stood still for a second or two now and then.
  */
-const LEASE_MS = 6_000
+const LEASE_MS = 10_000
 /** One waits for seven leases. */
 const TIMEOUT_MS = 240_000
 

@@ -1,6 +1,6 @@
 /** An agent and an endpoint with new names: who bought under the old ones has what was bought, and is not charged again. */
 import { describe, expect, it } from 'vitest'
-import { defineEndpoint } from '../../src/index.js'
+import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import { EVERY_DOOR } from '../support/doors.js'
 import { DOUBT, HOME, inDoubt, keyed, observed, ownershipWorld, randomKey } from '../support/ownership.js'
 import { proving } from '../support/payer-proof.js'
@@ -29,7 +29,7 @@ const AGAIN: Names = {
   endpoints: ['ask', 'tell'],
 }
 
-async function versions(kind: string, calls?: number) {
+async function versions(kind: string, calls?: number, limited: Pick<ServeOptions, 'rateLimit'> = {}) {
   runs = 0
   const { stores, renewed } = observed(world.STORES[kind]!())
   const open = ({ handle, handles, endpoint, endpoints }: Names) => {
@@ -46,7 +46,13 @@ async function versions(kind: string, calls?: number) {
           subscription: { price: '$0.01', period: '1h', ...(calls !== undefined && { calls }) },
         }),
       ],
-      { stores, idempotency: {}, about: { handle, ...(handles && { formerly: handles }) }, ...DOUBT },
+      {
+        stores,
+        idempotency: {},
+        ...limited,
+        about: { handle, ...(handles && { formerly: handles }) },
+        ...DOUBT,
+      },
     )
   }
   const before = world.received()
@@ -114,6 +120,14 @@ describe.each(['memory', 'Redis'])('on %s', kind => {
     const message = { parts: [{ kind: 'data', data: INPUT }], metadata: { skillId: 'ask-work' } }
     const { paid } = await begun(old, message, world.payer().label)
     expect(await send(later[0]!.url, paid)).toMatchObject({ is: 'completed', data: { run: 1 } })
+    expect(charged()).toEqual([1, PRICE])
+  })
+
+  it('a task that took the last place of its address under the old name leaves it to its payment', async () => {
+    const { old, later, charged } = await versions(kind, undefined, { rateLimit: { perMinute: 1 } })
+    const message = { parts: [{ kind: 'data', data: INPUT }], metadata: { skillId: 'ask-work' } }
+    const { paid } = await begun(old, message, world.payer().label)
+    expect(await send(later[1]!.url, paid)).toMatchObject({ is: 'completed', data: { run: 1 } })
     expect(charged()).toEqual([1, PRICE])
   })
 })

@@ -131,7 +131,10 @@ async function requestFrom(
 ): Promise<HttpRequest> {
   const { method, headers } = asked
   const url = new URL(asked.url)
-  const reading = typeof given === 'string' ? given : bytesOf(asked)
+  // Firefox has no `body` in a request, and no bodies that are streams.
+  const bytes = async () =>
+    asked.body ? readWebBody(asked.body, REQUEST_BYTES_MAX) : new Uint8Array(await asked.arrayBuffer())
+  const reading = typeof given === 'string' ? given : bytes()
   const aborted = `The call to ${url.origin} was aborted; nothing was sent`
   const body = await unlessAborted(Promise.resolve(reading), signal, aborted)
   if (body === undefined || body.length > REQUEST_BYTES_MAX) {
@@ -139,12 +142,6 @@ async function requestFrom(
     throw new SdkError(message, 'body_too_large')
   }
   return { url, method, headers: fieldsOf(headers), ...(body.length > 0 && { body }), signal }
-}
-
-/** Firefox has no `body` in a request, and no bodies that are streams. */
-async function bytesOf(asked: Request): Promise<Uint8Array | undefined> {
-  if (asked.body === undefined) return new Uint8Array(await asked.arrayBuffer())
-  return readWebBody(asked.body, REQUEST_BYTES_MAX)
 }
 
 /** What a request says beside its message. A runtime leaves out what it does not have, and refuses to be given it. */

@@ -7,7 +7,7 @@ import { canonicalJson } from '../../domain/json.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import { NO_ADDRESS } from '../../ports/charge.js'
 import type { PaidBy, QuotedCall, TaskStore, Tasks } from '../../ports/tasks.js'
-import type { ChargeDeps } from '../charge/charge-deps.js'
+import type { ChargeDeps, EndpointEntry } from '../charge/charge-deps.js'
 import { countTask, uncountTask } from '../charge/effects/admit.js'
 import { sha256, taskName } from '../charge/names-in-stores.js'
 import { paymentLifeMs, retentionMs, sealBytes, unsealBytes } from '../charge/seal-answers.js'
@@ -84,7 +84,8 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       if (taken === undefined) return { verdict: 'unknown' }
       if (taken.payment !== by.payment) return { verdict: 'refused', paidBy: paidBy(taken.payment) }
       const call = opened(taken.content, id)
-      const rate = endpoints.get(call.endpoint)?.rate
+      const isOf = ({ def }: EndpointEntry) => [def.name, ...(def.formerly ?? [])].includes(call.endpoint)
+      const rate = [...endpoints.values()].find(isOf)?.rate
       // Awaited: the payment is counted next, and would be refused where its task took the address's last place.
       if (taken.isFirst && rate) await uncountTask(deps, rate, call.clientAddress)
       return {

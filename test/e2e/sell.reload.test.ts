@@ -58,6 +58,16 @@ describe('terms that are read again', () => {
     expect(onShutdown.mock.calls).toEqual([[report]])
   })
 
+  it('are cut with those before by a second signal', async () => {
+    const sold = await open({ shutdownTimeoutMs: 600_000 })
+    const { running } = await sold.slow()
+    sold.readAgain()
+    const [first, second] = [sold.server.shutdown('SIGTERM'), sold.server.shutdown('SIGTERM')]
+    expect((await running).status).toBe(503)
+    expect(await first).toMatchObject({ outcome: 'timedOut', abandoned: 1 })
+    expect(await second).toBe(await first)
+  })
+
   it('quote the sponsor that is known, and are ready, while the facilitator is down', async () => {
     const sold = await open()
     await expect.poll(sold.readyOf).toEqual({ ok: true })

@@ -35,7 +35,7 @@ const recorded = (hold: ReturnType<typeof call>) => {
 }
 /** Half of its time a command waits for replicas: shorter where none will come, and long for all else on a busy machine. */
 const PATIENT_MS = 20_000
-const IN_VAIN_MS = 4_000
+const IN_VAIN_MS = 6_000
 const stores = (waitReplicas: number, commandTimeoutMs = IN_VAIN_MS) =>
   closing(redisStores(pair.url, { commandTimeoutMs, waitReplicas, logger: silent }))
 const task = { name: 'task', content: bytes('task'), owner: 'me', lifeMs: LEASE_MS, ownerMax: 9, max: 9 }

@@ -81,25 +81,18 @@ describe('a probe', () => {
   })
 
   it('of a price function gives it what it would get for the paid call', () => {
-    const { call, judged } = probing(() => ({ value: { n: 2 } }), { ...PRICED, method: 'GET' })
+    const { call, judged } = probing(() => ({ value: { n: 2 } }), { ...PRICED, method: 'GET' }, { n: '2' })
     expect(judged()).toBe('probe')
     expect(call.input).toEqual({ n: 2 })
   })
 
-  it('that the schema refuses gives it nothing', async () => {
+  it('that the schema refuses gives it nothing from a library, and the query from a JSON Schema', async () => {
     const refuses = async () => ({ invalid: { field: '', message: 'no' } })
-    const { call, judged } = probing(refuses, { ...PRICED, method: 'GET' })
-    expect(await judged()).toBe('probe')
-    expect(call.input).toEqual({})
+    const library = probing(refuses, { ...PRICED, method: 'GET' }, { n: 'x' })
+    expect(await library.judged()).toBe('probe')
+    expect(library.call.input).toEqual({})
+    const json = probing(refuses, { ...PRICED, method: 'GET', inputSchema: undefined }, { n: 'x' })
+    expect(await json.judged()).toBe('probe')
+    expect(json.call.input).toEqual({ n: 'x' })
   })
-
-  it.each([def, PRICED])(
-    'is no GET with a query: what the schema refuses is refused before it is paid',
-    over => {
-      const refuses = () => ({ invalid: { field: '/n', message: 'no' } })
-      const { call, judged } = probing(refuses, { ...over, method: 'GET' }, { n: 'x' })
-      expect(judged()).toBe('invalid')
-      expect(call.end.problem).toMatchObject({ message: 'no' })
-    },
-  )
 })

@@ -10,9 +10,7 @@ import { leaveKeyAside, looksCovered } from './entitle.js'
 /** A probe asks for the price: it has no input to validate, and no handler runs for it. */
 export function validate(deps: ChargeDeps, call: Call) {
   const { request, endpoint } = call
-  const isGet = request.target!.method === 'GET'
-  const isEmpty = request.body.kind === 'none' && (!isGet || Object.keys(request.query).length === 0)
-  const isBare = request.payment.kind === 'none' && isEmpty
+  const isBare = request.payment.kind === 'none' && request.body.kind === 'none'
   if (isBare && request.subscriptionKey === undefined && call.balance === undefined) return probe(deps, call)
   if (request.body.kind === 'malformed') {
     call.end.problem = {
@@ -21,6 +19,7 @@ export function validate(deps: ChargeDeps, call: Call) {
     }
     return 'invalid'
   }
+  const isGet = call.request.target!.method === 'GET'
   const input = isGet
     ? queryOf(call)
     : request.body.kind === 'read'
@@ -50,12 +49,13 @@ function judged(deps: ChargeDeps, call: Call, result: Checked, isBare: boolean) 
 
 /** A price function gets what it would get for the paid call, so that the quote is that call's price. */
 function probe(deps: ChargeDeps, call: Call) {
-  const { price, bodyType } = call.endpoint.def
-  const sent = emptyBody(bodyType)
+  const { price, inputSchema, bodyType } = call.endpoint.def
+  const sent = call.request.target!.method === 'GET' ? queryOf(call) : emptyBody(bodyType)
   call.input = sent
   if (typeof price !== 'function') return 'probe' as const
   return mapSyncOrAsync(checked(deps, call, sent), result => {
-    call.input = 'value' in result ? result.value : {}
+    // What a library's schema refuses does not have the types that the function was promised.
+    call.input = 'value' in result ? result.value : inputSchema === undefined ? sent : {}
     return 'probe' as const
   })
 }

@@ -220,6 +220,22 @@ describe('a call in a window with a count', () => {
   })
 })
 
+it('a call whose caller does not read is counted while a slow store has half of its lease left', async () => {
+  let usedMs = Number.POSITIVE_INFINITY
+  const caller = { gone: () => false, onGone: () => () => {}, onEnd() {}, onSent() {} }
+  const it = windowed({
+    given: { request: { caller } },
+    store: () => ({
+      async use() {
+        usedMs = it.world.clock.now()
+      },
+    }),
+  })
+  expect(await it.call()).toMatchObject({ final: 'served' })
+  await it.timeline.run(START_MS + 2 * LEASE_MS)
+  expect(usedMs - START_MS).toBeLessThanOrEqual(LEASE_MS / 2)
+})
+
 describe('while the store of windows is silent', () => {
   it('at taking, no handler runs, and what may have been taken is given back later', async () => {
     const { call, pending, stored } = windowed({

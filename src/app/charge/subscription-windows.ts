@@ -101,8 +101,8 @@ export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight
   if (!call.window.used?.isCounted) return
   inFlight.enter()
   const sent = isKept || !onSent ? Promise.resolve(true) : new Promise<boolean>(onSent)
-  // A caller that does not read must not outlast what is reserved for its call.
-  withTimeout(deps.clock, deps.rules.timeouts.leaseMs, sent)
+  // A caller that does not read must not outlast what is reserved for its call. The other half is for a store that is slow.
+  withTimeout(deps.clock, deps.rules.timeouts.leaseMs / 2, sent)
     .catch(() => true)
     .then(isSent => endWindowCall(deps, call, isSent ? 'use' : 'giveBack'))
     .finally(inFlight.leave)

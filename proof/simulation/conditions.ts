@@ -2,6 +2,7 @@
  * What one episode is like, rolled from its seed. Each kind of trouble is left out of many episodes, so that the others are
  * seen without it (swarm testing: Groce et al., ISSTA 2012).
  */
+import type { ServeOptions } from '../../src/index.js'
 import { Dice } from './kernel/dice.js'
 import { type LinkFaults, NO_FAULTS } from './kernel/network.js'
 import { type Features, featuresOf } from './pairs.js'
@@ -21,7 +22,10 @@ export interface Conditions {
   readonly features: Features | undefined
   readonly onLostResponse: 'release' | 'replay' | undefined
   readonly confirm: 'facilitator' | 'chain'
-  readonly hasCredit: boolean
+  /** How many runs an unknown payer has; `undefined` for any number. */
+  readonly creditStart: number | undefined
+  /** The seller's `advanced.timeouts`, where it has chosen some: each alone, so that any may be the longest. */
+  readonly timeouts: Timeouts
   readonly perMinute: number | undefined
   readonly buyers: number
   readonly actsPerBuyer: number
@@ -62,6 +66,8 @@ export interface Conditions {
   readonly clocksJump: boolean
   readonly mount: Features['mount']
 }
+
+type Timeouts = NonNullable<NonNullable<ServeOptions['advanced']>['timeouts']>
 
 export type Link = 'http' | 'facilitator' | 'node' | 'store'
 
@@ -121,6 +127,27 @@ function originTrouble(seed: string): OriginTrouble {
   return { link: link(0.6, 0.1), failures: often(0.5, 0.15), cuts: often(0.5, 0.15), death: often(0.3, 0.03) }
 }
 
+/** Mostly what a server has by default. */
+const creditOf = (dice: Dice) => (dice.chance(0.6) ? 8 : dice.between(1, 7))
+
+/** Shortest and longest. Steps that no step of an episode waits for are left out. */
+const TIMEOUTS = {
+  verifyMs: [500, 30_000],
+  settleMs: [500, 60_000],
+  certaintyMs: [1_000, 120_000],
+  reconcilePauseMs: [50, 5_000],
+  creditMs: [100, 90_000],
+  leaseMs: [300, 60_000],
+} as const satisfies Partial<Record<keyof Timeouts, readonly [min: number, max: number]>>
+
+function timeoutsOf(dice: Dice): Timeouts {
+  if (dice.chance(0.4)) return {}
+  const chosen = Object.entries(TIMEOUTS).filter(() => dice.chance(0.5))
+  return Object.fromEntries(
+    chosen.map(([name, [min, max]]) => [name, dice.pick([min, max, dice.span(min, max)])]),
+  )
+}
+
 export function conditionsOf(seed: string): Conditions {
   const dice = new Dice(`${seed}/conditions`)
   const { often, link } = troubleOf(dice)
@@ -143,7 +170,8 @@ export function conditionsOf(seed: string): Conditions {
     features,
     onLostResponse: features === undefined || features.mode === 'none' ? undefined : features.mode,
     confirm,
-    hasCredit: dice.chance(0.8),
+    creditStart: dice.chance(0.8) ? creditOf(new Dice(`${seed}/credit`)) : undefined,
+    timeouts: timeoutsOf(new Dice(`${seed}/timeouts`)),
     perMinute: dice.chance(0.15) ? dice.between(3, 30) : undefined,
     buyers: kind === 'hoard' ? dice.between(1, 2) : dice.between(2, 6),
     actsPerBuyer: kind === 'hoard' ? dice.between(20, 80) : dice.between(3, 12),

@@ -8,6 +8,7 @@ import { quiet } from './machine.js'
 import { ACTS, type Act, type ActKind, HOARD_ACTS } from './parties/acts.js'
 import { Buyer } from './parties/buyer.js'
 import { HOSTILE_HOST, hostileSeller } from './parties/hostile-seller.js'
+import { inWindow } from './parties/in-window.js'
 import { onBalance } from './parties/on-balance.js'
 import { paired } from './parties/paired.js'
 import { strange } from './parties/strangers.js'
@@ -52,6 +53,8 @@ const POOR = { microAlgos: 1_000_000n, usdc: 15_000n }
 const PAIRED = 2
 /** Buyers of an episode who use balances: the last one when all trouble is over. */
 const PREPAID = 3
+/** Buyers of an episode who drain windows that count their calls: the second one when all trouble is over. */
+const DRAINING = 2
 /** Buyers of an episode whose calls are taken over, where there are replicas. */
 const TAKEN_OVER = 2
 /** Buyers of an episode who call while the servers of its store lose each other, where the seller waits for replicas. */
@@ -149,6 +152,8 @@ function begin(world: World, only: ReadonlySet<string> | undefined) {
       schedule(buyer, `sale${who}`, fate.dice(`sale${who}`), soldAgain)
     if (conditions.forgets === 'waited' && who <= PARTED)
       schedule(buyer, `parted${who}`, fate.dice(`parted${who}`), parts, 0, PARTS_MS)
+    if (conditions.features && who <= DRAINING)
+      schedule(buyer, `window${who}`, fate.dice(`window${who}`), inWindow, who === 1 ? 0 : conditions.spanMs)
     if (conditions.features && who <= PREPAID)
       schedule(
         buyer,

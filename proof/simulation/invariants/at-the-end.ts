@@ -84,12 +84,12 @@ function keysChargedOnce({ truth, conditions, ledger }: World): void {
   }
 }
 
-const CREDIT_START = 8
 /** A payer that does nothing for so long has what it began with. */
 const CREDIT_IDLE_MS = 600_000
 
 function unpaidRuns({ truth, conditions, ledger }: World): void {
-  if (!conditions.hasCredit) return
+  const { creditStart } = conditions
+  if (creditStart === undefined) return
   const calls = new Map(truth.calls.map(call => [call.traceId, call]))
   const unpaid = new Map<string, number>()
   const lastMs = new Map<string, number>()
@@ -115,7 +115,7 @@ function unpaidRuns({ truth, conditions, ledger }: World): void {
   for (const payer of unreported.values()) earned(payer)
   for (const [payer, runs] of unpaid) {
     // A store that has forgotten runs gives their credit once more.
-    const credit = (CREDIT_START + (paid.get(payer) ?? 0)) * (1 + truth.losses.count)
+    const credit = (creditStart + (paid.get(payer) ?? 0)) * (1 + truth.losses.count)
     if (runs > credit)
       truth.violated('unpaid-runs-bounded', `${payer} had ${runs} unpaid runs under a credit of ${credit}`)
   }

@@ -29,7 +29,7 @@ export const INVARIANTS = {
     'What is kept opens for its payer, by a proof or a random key, and where it was in doubt from the payer’s address.',
   'ends-decided': 'When all is well again, no key and no payment is in progress, in use, or in doubt.',
   'unpaid-runs-bounded':
-    'A payer’s runs that nobody paid for, and that the payer or the payment failed, stay within its credit.',
+    'A payer’s runs that nobody paid for, and that the payer or the payment failed, stay within its credit; so do those of a window.',
   'caps-hold': 'No payer is charged more a call, or more a day, than its client was told.',
   'paid-once-a-call': 'Of the payments that one call of the client sent, at most one lands.',
   'spending-is-counted': 'A client counts at least what its account has paid.',

@@ -43,7 +43,7 @@ function workFor(stage: Stage): Work {
 }
 
 /** Messages of A2A and MCP run no route of an app. */
-function anyDoor({ world, dice }: Stage) {
+export function anyDoor({ world, dice }: Stage) {
   return world.conditions.mount === 'gate' ? 'http' : dice.pick(DOORS)
 }
 

@@ -10,6 +10,7 @@ const CLOSE = 'src/app/charge/close-call.ts'
 const OWNERS = 'src/app/charge/names-in-stores.ts'
 const RECOVER = 'src/app/charge/effects/recover.ts'
 const LIST = 'src/adapters/facilitator/failover.ts'
+const WINDOWS = 'src/app/charge/subscription-windows.ts'
 
 /** @type {readonly Bug[]} */
 export const ONCE_THERE = [
@@ -490,6 +491,18 @@ export const ONCE_THERE = [
       },
     ],
   },
+  {
+    name: 'hang-ups-are-free',
+    says: 'Calls of a window that counts them are not on credit: whoever hangs up has its handler run for ever.',
+    meets: 'windows × hang-ups',
+    edits: [
+      {
+        file: WINDOWS,
+        find: "return taken.callsLeft === undefined ? 'covered'",
+        replace: "return taken.callsLeft !== undefined ? 'covered'",
+      },
+    ],
+  },
 ]
 
 /** @type {readonly Bug[]} */
@@ -611,7 +624,7 @@ export const MADE_UP = [
     says: 'A call of a window counts though it failed.',
     edits: [
       {
-        file: 'src/app/charge/subscription-windows.ts',
+        file: WINDOWS,
         find: '(await deps.subscriptions.giveBack!(id, token))',
         replace: '((await deps.subscriptions.use!(id, token)) as undefined)',
       },
@@ -730,7 +743,7 @@ export const ON_BALANCES = [
     meets: 'balances × time',
     edits: [
       {
-        file: 'src/app/charge/subscription-windows.ts',
+        file: WINDOWS,
         find: 'slot: balanceSlot(id), units, expiresAtMs })',
         replace: 'slot: balanceSlot(id), units, expiresAtMs: expiresAtMs + 3_600_000 })',
       },

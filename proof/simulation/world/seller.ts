@@ -211,7 +211,7 @@ function optionsOf(
   stores: ServerOptions['stores'],
   isNew: boolean,
 ): ServerOptions {
-  const { confirm, hasCredit, perMinute, deploy, mount } = world.conditions
+  const { confirm, creditStart, timeouts, perMinute, deploy, mount } = world.conditions
   const { onLostResponse: before, backup: quoted, isInProcess } = world.conditions
   const onLostResponse = isNew && deploy === 'mode' ? NEXT_MODE[before ?? 'none'] : before
   const isOther = isNew && deploy === 'facilitators'
@@ -233,7 +233,7 @@ function optionsOf(
         maxAnswerBytes: ANSWER_BYTES_MAX,
       },
     }),
-    ...(!hasCredit && { advanced: { credit: false as const } }),
+    advanced: { timeouts, credit: creditStart !== undefined && { start: creditStart } },
     ...(perMinute !== undefined && { rateLimit: { perMinute } }),
     logger: world.logger,
   }

@@ -21,7 +21,7 @@ import { replicated } from './wait-for-replicas.js'
 
 /** How keys are named, and how long Redis may take. */
 export interface RedisStoresOptions {
-  /** The beginning of every key. Agents with different `payTo` must not share it. @default 'svc:' */
+  /** The beginning of every key. Two agents with one share a list of runs, and the bound of waiting tasks. @default 'svc:' */
   readonly prefix?: string
   /** Milliseconds after which a command counts as unanswered, and the call as refused. @default 2000 */
   readonly commandTimeoutMs?: number

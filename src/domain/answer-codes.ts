@@ -73,7 +73,7 @@ upstream_not_sold 502 The server behind this one answered with a redirect, 206, 
 invalid_query 400 The query has a # or more than 1000 fields, so its price could be for another. You were not charged.
 websocket_not_sold 501 WebSockets are not sold here: send a request. You were not charged.`),
   'Requests that reach no endpoint': read(`
-not_found 404 There is no such path here: case and slashes count. The manifest has them all.
+not_found 404 There is no such path here: case and slashes count. The manifest, /.well-known/svc.json, has them all.
 invalid_path 400 The path can be read in two ways, or is another spelling of a path that has a price: write it as the manifest does. You were not charged; percent-encode all but letters, digits and -._~ once, with no %2F, ., .. or //.
 method_not_allowed 405 The path takes other methods: see Allow. A payment that came with it was not looked at.
 body_already_read 500 A parser in front of this app read the body. You were not charged; its seller mounts the app before the parser, or uses one that leaves the body.

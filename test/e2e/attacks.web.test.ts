@@ -125,6 +125,12 @@ describe('paths', () => {
     })
   }
 
+  it('an unknown path is told of the document that has all paths', async () => {
+    const told = await (await ask(`${seller.url}/v1/agents`)).text()
+    const [path] = /\/\.well-known\/[\w.-]+\w/.exec(told)!
+    expect(await (await fetch(seller.url + path)).json()).toMatchObject({ endpoints: expect.anything() })
+  })
+
   it('an unknown path is 404 not_found, for every method', async () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'DELETE']) {
       await expectError(await ask(`${seller.url}/v1/agents`, { method }), 404, 'not_found')

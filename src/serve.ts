@@ -24,7 +24,7 @@ import type { Gate } from './gate/gate-types.js'
 import { every, systemClock } from './ports/clock.js'
 import { registryOf } from './registry/read-registry.js'
 
-/** @param names of endpoints, for the seller's books: by default the agent's, and there are no others */
+/** @param names of the endpoints in the seller's books, by default the agent's */
 export const besideOf = (names?: readonly string[]): BesideTheCore => ({
   audit: (settings, inFlight) => auditOf(settings, inFlight, names),
   registry: registryOf,

@@ -20,7 +20,7 @@ const WEBHOOK_GRACE_MS = 5_000
 const TRACING = Symbol.for('opentelemetry.js.api.1')
 const spans = loadOnce(async () => (await import('./opentelemetry-spans.js')).callSpans())
 
-/** @param names what the books say is sold; they say nothing of it where there is none, and what is added counts */
+/** @param names of the endpoints in the books: none for a gate, whose routes come later; a name that is added to the list counts */
 export function auditOf(
   settings: Settings,
   inFlight: () => number,

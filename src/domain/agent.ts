@@ -1,6 +1,6 @@
 /** An agent: who is paid, on which network, for which endpoints. */
 import { type EndpointDef, endpoint } from './endpoint.js'
-import { formerNames } from './endpoint-lifecycle.js'
+import { everyName, formerNames } from './endpoint-lifecycle.js'
 import { SvcError, shown } from './errors.js'
 import type { Network, NetworkName } from './network.js'
 import { networkFacts } from './network-definition.js'
@@ -171,7 +171,7 @@ export function refuseDuplicates(endpoints: readonly EndpointDef[]): void {
   const names = new Set<string>()
   const taken = new Map<string, string>()
   for (const def of endpoints) {
-    for (const name of new Set([def.name, ...(def.formerly ?? [])])) {
+    for (const name of new Set(everyName(def.name, def.formerly))) {
       if (names.has(name)) throw duplicate(`Two endpoints are or were named '${name}'`)
       names.add(name)
     }

@@ -37,6 +37,9 @@ export function firstName(name: string, formerly: readonly string[] = []): strin
   return formerly[0] ?? name
 }
 
+/** All that it is and was named: what was begun under an earlier name goes on. */
+export const everyName = (name: string, formerly: readonly string[] = []) => [name, ...formerly]
+
 export function formerNames(format: RegExp): Option<readonly string[] | undefined> {
   const isName = (name: unknown) => typeof name === 'string' && format.test(name)
   return optional(listOf(isName, 'a list of earlier names, the first one first'))

@@ -1,6 +1,7 @@
 /** A quoted message becomes a task that waits; a later message pays or declines it. What is run is the input of the first one. */
 import { answerCode } from '../../domain/answer-codes.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
+import { everyName } from '../../domain/endpoint-lifecycle.js'
 import { CALL_REFUSED, errorText, type RpcRequest } from '../../domain/json-rpc.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { PaymentPayload } from '../../domain/x402.js'
@@ -136,7 +137,7 @@ async function pay(
 
 /** A task may outlive the version of the agent that quoted it. */
 function defOf({ endpoints }: TaskFlow, { endpoint }: QuotedCall): EndpointDef {
-  const def = endpoints.find(({ name, formerly }) => name === endpoint || formerly?.includes(endpoint))
+  const def = endpoints.find(({ name, formerly }) => everyName(name, formerly).includes(endpoint))
   if (def === undefined) throw unknownTask()
   return def
 }

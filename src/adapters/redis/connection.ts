@@ -132,7 +132,7 @@ function inTime<T>(ms: number, reply: Promise<T>): Promise<T> {
   return withTimeout(systemClock, ms, reply, `Redis did not answer within ${ms} ms`)
 }
 
-/** At each connection of settings that endanger records, and of the first failure after it: each attempt to reconnect fails again. */
+/** Warns of settings that endanger records, at each connection; and of a lost connection, once, not at each attempt to connect again. */
 export function warnOfRedis(connection: Connection, waitReplicas: number, logger?: Logger): void {
   const warn = (warning: string) =>
     logger ? logger.warn({}, warning) : process.emitWarning(warning, { code: 'SVC_REDIS' })

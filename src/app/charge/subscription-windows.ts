@@ -2,6 +2,7 @@
  * The windows and balances that calls sell, and the windows that they use: their keys, the time that ends them, and the calls
  * that some of them count.
  */
+import { mapSyncOrAsync } from '../../domain/state-machine/run-machine.js'
 import { withTimeout } from '../../ports/clock.js'
 import type { SubscriptionRecord, SubscriptionStore } from '../../ports/subscriptions.js'
 import type { Call, SoldWindow } from './call-at-work.js'
@@ -97,15 +98,15 @@ export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
  * the answer, it is counted when it has left: one that its server could not send costs nothing.
  */
 export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight, isKept: boolean): void {
-  const { onSent } = call.request.caller
   if (!call.window.used?.isCounted) return
   inFlight.enter()
-  const sent = isKept || !onSent ? Promise.resolve(true) : new Promise<boolean>(onSent)
-  // A caller that does not read must not outlast what is reserved for its call. The other half is for a store that is slow.
-  withTimeout(deps.clock, deps.rules.timeouts.leaseMs / 2, sent)
-    .catch(() => true)
-    .then(isSent => endWindowCall(deps, call, isSent ? 'use' : 'giveBack'))
-    .finally(inFlight.leave)
+  const { onSent } = call.request.caller
+  const leaving = onSent && !isKept && new Promise<boolean>(onSent)
+  // Half of the lease at most, also where the caller does not read: the call is counted before its reservation ends, by a slow store too.
+  const waitMs = deps.rules.timeouts.leaseMs / 2
+  const sent = leaving ? withTimeout(deps.clock, waitMs, leaving).catch(() => true) : true
+  const ended = mapSyncOrAsync(sent, isSent => endWindowCall(deps, call, isSent ? 'use' : 'giveBack'))
+  ended.finally(inFlight.leave)
 }
 
 /** Ends a call that its window counts. What the store does not answer is sent again. */

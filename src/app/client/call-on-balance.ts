@@ -62,7 +62,7 @@ export function onBalance(
 
   async function pick(agent: string, most: bigint): Promise<HeldBalance | undefined> {
     if (usable(agent, most).length === 0) await balances.read(REREAD_MS)
-    // Nothing is bought, and nothing paid beside, as long as calls hold what they may give back.
+    // While other calls hold a part of the balances that they may give back, nothing is bought and nothing is paid.
     while (usable(agent, most).length === 0 && (await unlessAborted(balances.freed(tried), signal, nothing)))
       tried.clear()
     const all = balances.of(agent)

@@ -3,7 +3,7 @@ import { SvcError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { usdNumber } from '../../domain/money.js'
 import { isForWindow } from '../../domain/price-for-display.js'
-import { isRecord, type PaymentRequired, type PaymentRequirements, recordAt } from '../../domain/x402.js'
+import { memberAt, type PaymentRequired, type PaymentRequirements, recordAt } from '../../domain/x402.js'
 import { unlessAborted } from '../../ports/clock.js'
 import type { HttpRequest } from './build-request.js'
 import { onBalance, REREAD_MS } from './call-on-balance.js'
@@ -160,7 +160,7 @@ async function buy(
   const given = request.headers[IDEMPOTENCY_KEY_HEADER]
   const isNews = given !== undefined && (await balances.setAlone(request.url, given, true))
   const isSaid = given !== undefined
-  let end = { isOver: !isSaid, isLost: false }
+  let end = isSaid ? { isLost: false } : undefined
   try {
     return await purchase(request, challenge, {
       ...settings,
@@ -170,8 +170,8 @@ async function buy(
       deliver: (sent, payment) => deliver(settings, sent, payment),
     })
   } catch (error) {
-    const isOver = error instanceof SvcError && isRecord(error.detail) && error.detail.charged === 'no'
-    end = { isOver, isLost: !isOver }
+    const isOver = error instanceof SvcError && memberAt(error.detail, 'charged') === 'no'
+    end = isOver ? undefined : { isLost: true }
     throw error
   } finally {
     if (slot.payment) await balances.endAlone(request.url, slot.payment.key, isSaid, end)

@@ -165,7 +165,7 @@ export function heldBalances(
       atWork.add(own)
       return call.finally(() => atWork.delete(own))
     },
-    /** Waits until one that is under way on these has ended, and may have left some of that. `false` where none is. */
+    /** Waits until a call on one of these balances has ended and may have left money. `false` where no call is under way. */
     async freed(keys: ReadonlySet<string>): Promise<boolean> {
       for (;;) {
         const calls = [...atWork].filter(({ key }) => keys.has(key))
@@ -186,15 +186,10 @@ export function heldBalances(
     },
     setAlone,
     /** A call that was paid for by itself has ended: over, or its answer may still be asked for. Never rejects: the call has its own end. */
-    async endAlone(
-      url: URL,
-      idempotencyKey: string,
-      isSaid: boolean,
-      end: Record<'isOver' | 'isLost', boolean>,
-    ) {
-      const { isOver, isLost } = end
-      doubt(url, idempotencyKey, isOver ? undefined : { isLost })
-      if (isOver === isSaid) await setAlone(url, idempotencyKey, !isOver).catch(() => {})
+    async endAlone(url: URL, idempotencyKey: string, isSaid: boolean, end?: Doubt): Promise<void> {
+      doubt(url, idempotencyKey, end)
+      const mayBeAsked = end !== undefined
+      if (mayBeAsked !== isSaid) await setAlone(url, idempotencyKey, mayBeAsked).catch(() => {})
     },
     doubtOf: (url: URL, idempotencyKey = '') => doubts.get(callOf(url, idempotencyKey)),
     doubt,

@@ -40,7 +40,7 @@ import { boundedSubscriptions, checkMoves, sweeping } from './subscription-store
 /** When what the first payment needs is loaded, unless a payment comes before. */
 const PREPARED_MS = 500
 
-/** What a server tells, and knows of the outside. `svc sell` goes on with it when its terms change, and closes it itself. */
+/** Books, metrics, and connections to facilitators and nodes. `svc sell` keeps them when its terms change, and closes them itself. */
 export type Lasting = ReturnType<typeof lastingOf>
 
 /** @throws SvcError `invalid_options`, `invalid_facilitator` */

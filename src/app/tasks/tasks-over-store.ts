@@ -3,6 +3,7 @@
  * id: whoever reads the store can neither pay a task nor read an input or an answer.
  */
 import { callerIpNetwork } from '../../domain/caller-ip-network.js'
+import { everyName } from '../../domain/endpoint-lifecycle.js'
 import { canonicalJson } from '../../domain/json.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import { NO_ADDRESS } from '../../ports/charge.js'
@@ -84,7 +85,7 @@ export function tasksOver(deps: ChargeDeps, { store, terms, quoteLifeMs }: Tasks
       if (taken === undefined) return { verdict: 'unknown' }
       if (taken.payment !== by.payment) return { verdict: 'refused', paidBy: paidBy(taken.payment) }
       const call = opened(taken.content, id)
-      const isOf = ({ def }: EndpointEntry) => [def.name, ...(def.formerly ?? [])].includes(call.endpoint)
+      const isOf = ({ def }: EndpointEntry) => everyName(def.name, def.formerly).includes(call.endpoint)
       const rate = [...endpoints.values()].find(isOf)?.rate
       // Awaited: the payment is counted next, and would be refused where its task took the address's last place.
       if (taken.isFirst && rate) await uncountTask(deps, rate, call.clientAddress)

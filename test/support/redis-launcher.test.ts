@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { RedisBinary } from './redis-binary.js'
 import { REDIS_IMAGE } from './redis-container.js'
 import { type Machine, wayToRun } from './redis-launcher.js'
-import { anyRedis } from './redis-server.js'
+import { anyRedis, freePort } from './redis-server.js'
 
 const ON_PATH: RedisBinary = { path: '/usr/bin/redis-server', env: {} }
 const FROM_APT: RedisBinary = { path: '/cache/redis-check-rdb', env: {} }
@@ -74,4 +74,8 @@ describe('a Redis for tests', () => {
   it('comes as an image of one whole version', () => {
     expect(REDIS_IMAGE).toMatch(/^redis:\d+\.\d+\.\d+-alpine$/)
   })
+})
+
+it('a port for later is none that systems give to another server before, and its bus’s neither', async () => {
+  for (let count = 0; count < 100; count++) expect((await freePort()) + 10_000).toBeLessThan(32_768)
 })

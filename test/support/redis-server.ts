@@ -1,7 +1,8 @@
 /** A Redis for one test file: real, with an append-only file, to be killed, restarted and broken at will. */
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Launched, redisLauncher } from './redis-launcher.js'
@@ -82,11 +83,20 @@ export async function anyRedis(
   return url ? { url, stop: async () => {} } : start()
 }
 
+/**
+ * For a server that listens later, or again. No other server is given such a port meanwhile: systems give those above 32,767 to
+ * whoever names none. Nor the one for the bus of a Redis in a Cluster, which is 10,000 above its own.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  const server = createServer()
+  try {
+    const port = randomInt(12_000, 22_000)
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+    server.close()
+    await once(server, 'close')
+    return port
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return freePort()
+    throw error
+  }
 }

@@ -132,8 +132,8 @@ export function readFault(given: Readonly<Record<string, unknown>>): Fault {
 /** Reads `settle=hang`, or `settle=hang:2` for two times. Commas separate several faults. */
 export function parseFaults(text: string): Fault[] {
   return text.split(',').map(part => {
-    const [, stage, behaviour, times] = /^\s*([^=]+)=([^:]+?)(?::(\d+))?\s*$/.exec(part) ?? []
-    return readFault({ stage, behaviour, times: times === undefined ? undefined : Number(times) })
+    const [, stage, behaviour, times] = /^([^=]*)=?([^:]*):?(.*)$/s.exec(part.trim()) ?? []
+    return readFault({ stage, behaviour, times: times ? Number(/^\d+$/.exec(times)?.[0]) : undefined })
   })
 }
 

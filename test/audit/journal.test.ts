@@ -147,6 +147,20 @@ describe('a journal', () => {
     expect(await read()).toEqual({ ...WHOLE, headers: 2, ids: idsOf(3) })
   })
 
+  it.each(['{"id":"half\n{"journal":1,"ag', '\n\n', '# checked on Monday\n', '\0\0\n\0\0'])(
+    'goes on with its numbers after lines that cannot be read: %j',
+    async left => {
+      const before = opened()
+      before.ended(callOf(0))
+      await before.close()
+      await appendFile(path, left)
+      const after = opened()
+      after.ended(callOf(1))
+      await after.close()
+      expect(await read()).toMatchObject({ ids: idsOf(2), flaws: [] })
+    },
+  )
+
   it('waits for a disk that cannot be written, and says so in the log', async () => {
     const error = vi.fn()
     const writing = opened({ logger: { ...silentLogger, error } })
@@ -245,6 +259,7 @@ describe('a journal', () => {
     ['a folder that is not there', () => join(folder, 'none', 'runs.jsonl')],
     ['a folder', () => folder],
     ['a disk that is full', () => '/dev/full'],
+    ['a name of a file that is set aside', () => join(folder, 'runs.202611.jsonl')],
   ])('is refused where it cannot be written: %s', (_, where) => {
     expect(() => opened({ path: where() })).toThrow(expect.objectContaining({ code: 'journal_unwritable' }))
   })

@@ -162,12 +162,14 @@ describe('a fault', () => {
     await broken.close()
   })
 
-  it.each(['settle', 'settle=', 'settle=nap', 'pay=hang', 'verify=late', 'settle=hang:0', ','])(
-    'set by %j is refused',
-    async fault => {
-      await expect(startSandbox({ fault })).rejects.toMatchObject({ code: 'invalid_fault' })
-    },
-  )
+  it.each([
+    ...['settle', 'settle=', 'settle=nap', 'verify=late'].map(fault => [fault, /^At .* a fault is one of/]),
+    ...['pay=hang', ','].map(fault => [fault, /^A fault's stage is one of/]),
+    ...['settle=hang:0', 'settle=hang:-1', 'settle=hang:1e3'].map(fault => [fault, /^times is a whole/]),
+  ] as [string, RegExp][])('set by %j is refused, and told what is wrong', async (fault, message) => {
+    const refusal = { code: 'invalid_fault', message: expect.stringMatching(message) }
+    await expect(startSandbox({ fault })).rejects.toMatchObject(refusal)
+  })
 
   it('is set, shown and cleared from outside', async () => {
     const control = async (method: string, body?: object, query = '') => {

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { open, rename, truncate, writeFile } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
-import { numberAfter } from './line-format.js'
+import { numberAfter, readLine } from './line-format.js'
 
 export type JournalFile = Awaited<ReturnType<typeof openJournalFile>>
 
@@ -81,13 +81,14 @@ function numberAfterFile(path: string | undefined): number | undefined {
   }
 }
 
+/** By the last line that can be read: a crash or a hand may have left others after it. */
 function numberAfterTail(fd: number, size: number): number | undefined {
   for (let bytes = Math.min(TAIL_BYTES, size); bytes > 0; bytes = Math.min(bytes * 4, size)) {
-    const tail = readAt(fd, bytes, size - bytes)
-    const end = tail.lastIndexOf(NEWLINE)
-    const start = end > 0 ? tail.lastIndexOf(NEWLINE, end - 1) : -1
-    const lineIn = (from: number, to?: number) => numberAfter(tail.toString('utf8', from, to))
-    if (start >= 0 || bytes === size) return lineIn(end + 1) ?? lineIn(start + 1, end)
+    const lines = String(readAt(fd, bytes, size - bytes)).split('\n')
+    // Of the first one the beginning may be missing.
+    const read = lines.slice(bytes === size ? 0 : 1).map(readLine)
+    const last = read.findLast(({ kind, number }) => kind !== 'unreadable' || number !== undefined)
+    if (last || bytes === size) return last && numberAfter(last)
   }
   return undefined
 }

@@ -13,6 +13,7 @@ import {
   beginJournalFile,
   dropOldest,
   type JournalFile,
+  journalOf,
   openJournalFile,
   rotate,
   sumOf,
@@ -50,6 +51,7 @@ const WAITING_BYTES_MAX = 64 * 1024 * 1024
 
 export function journal({ path: named, bytesMax, header, logger, clock = systemClock }: JournalOptions) {
   const path = fileBehind(named)
+  if (journalOf(path) !== path) throw unwritable(path, 'six digits at its end are for files set aside')
   const headerFor = (next: number) => headerLine(header, next, clock.now())
   const fileBytesMax = Math.ceil(bytesMax / FILES)
   const lock = lockedJournal(path, clock)

@@ -79,8 +79,7 @@ export function numberedLine(number: number, text: string): string {
   return summed(`{"n":${number},${text.slice(1)}`)
 }
 
-export function numberAfter(line: string): number | undefined {
-  const read = readLine(line)
+export function numberAfter(read: JournalLine): number | undefined {
   if (read.kind === 'header') return read.header.next
   return read.number === undefined ? undefined : read.number + 1
 }

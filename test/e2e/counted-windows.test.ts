@@ -204,6 +204,45 @@ describe('a window with a count of calls', () => {
     expect(received(seller)).toBe(PRICE)
   })
 
+  it('has its first call for later where its seller breaks that call’s stream, and not where the caller leaves it', async () => {
+    const source = gate()
+    const endpoint = defineEndpoint({
+      name: 'counted',
+      subscription: { price: '$0.01', period: '1h', calls: 2 },
+      stream: true,
+      handler: async function* ({ body }: HandlerContext) {
+        yield 'a word'
+        if ((body as { does?: string }).does === 'break') throw new Error('no more words')
+        if ((body as { does?: string }).does === 'wait') await source.opened
+      },
+    })
+    const seller = await open([endpoint])
+    const sold = async (does: string) => {
+      const sale = await pay(seller, at(seller), { body: { does } })
+      expect([sale.status, remainingOf(sale)]).toEqual([200, '1'])
+      const key = sale.headers.get('x-svc-subscription')!
+      const call = () => ask(at(seller), { body: {}, headers: { 'x-svc-subscription': key } })
+      return { sale, call }
+    }
+    const running = await sold('wait')
+    const second = await running.call()
+    expect([await second.text(), remainingOf(second)]).toEqual(['data: a word\n\n', '0'])
+    expect((await running.call()).status).toBe(402)
+    await running.sale.body!.cancel()
+    await expect.poll(() => seller.ended.at(-1)).toMatchObject({ final: 'settled', brokenBy: 'caller' })
+    expect((await running.call()).status).toBe(402)
+    source.open()
+    const broken = await sold('break')
+    await expect(broken.sale.text()).rejects.toThrow()
+    await expect.poll(() => seller.ended.at(-1)).toMatchObject({ final: 'settled', brokenBy: 'seller' })
+    for (const left of ['1', '0']) {
+      const whole = await broken.call()
+      expect([await whole.text(), remainingOf(whole)]).toEqual(['data: a word\n\n', left])
+    }
+    expect((await broken.call()).status).toBe(402)
+    expect(received(seller)).toBe(2n * PRICE)
+  })
+
   it('reserves a call for as long as its wait for credit, its handler and its stream may take', async () => {
     const windows = memorySubscriptions()
     const leases: number[] = []

@@ -625,8 +625,8 @@ export const MADE_UP = [
     edits: [
       {
         file: WINDOWS,
-        find: '(await deps.subscriptions.giveBack!(id, token))',
-        replace: '((await deps.subscriptions.use!(id, token)) as undefined)',
+        find: '(await deps.subscriptions.giveBack!(id, call.id))',
+        replace: '((await deps.subscriptions.use!(id, call.id)) as undefined)',
       },
     ],
   },

@@ -44,13 +44,9 @@ export async function keepQuoted(
       case 'tooLarge':
         throw tooLargeForTask(kept.bytesMax)
       case 'limited':
-        return refused(request, 429, 'rate_limited', 'Too many calls from your address.', {
-          retryAfterMs: kept.retryAfterMs,
-        })
+        return refused(request, 'rate_limited', { retryAfterMs: kept.retryAfterMs })
       case 'full':
-        return refused(request, 429, 'too_many_waiting_tasks', answerCode('too_many_waiting_tasks').words, {
-          retryAfterMs: FULL_RETRY_MS,
-        })
+        return refused(request, 'too_many_waiting_tasks', { retryAfterMs: FULL_RETRY_MS })
     }
   })
 }
@@ -129,7 +125,7 @@ async function pay(
   const { kind, charged } = OUTCOMES[outcome.final]
   if (kind === 'answer' || charged === 'earlier') void taken.completed(outcome.subscription)
   else if (FAILED.has(outcome.final)) {
-    if (!(await taken.failed())) return takenAgain(request)
+    if (!(await taken.failed())) return refused(request, 'payment_in_use', { retryAfterMs: RETRY_MS })
     return written(outcome, () => taskResponse(failedTask(outcome), asked, withoutQuote(outcome)))
   }
   return written(outcome, () => rpcResponseOf(outcome, asked))
@@ -163,14 +159,7 @@ export function written(outcome: ChargeOutcome, write: () => TransportResponse):
 }
 
 function hasPayment(request: RpcRequest, paidBy: PaidBy | undefined): TransportResponse {
-  const message =
-    'A payment was presented for this task before, and the task is charged for that one alone. This message was not charged; send the first payment again for the answer, or begin a new task.'
-  return refused(request, 409, 'task_has_payment', message, { txId: paidBy?.txId })
-}
-
-function takenAgain(request: RpcRequest): TransportResponse {
-  const message = 'Another request with this payment has the task, and may be charged. Send this one again.'
-  return refused(request, 409, 'payment_in_use', message, { retryAfterMs: RETRY_MS })
+  return refused(request, 'task_has_payment', { txId: paidBy?.txId })
 }
 
 class StoreDown extends Error {}
@@ -192,18 +181,17 @@ async function unlessStoreDown(
   } catch (cause) {
     if (!(cause instanceof StoreDown)) throw cause
     logger.error({ err: cause.cause }, cause.message)
-    const message = 'The store of tasks does not answer. This message was not charged; send it again.'
-    return refused(request, 503, 'store_unavailable', message, { retryAfterMs: RETRY_MS })
+    return refused(request, 'store_unavailable', { retryAfterMs: RETRY_MS })
   }
 }
 
+/** With the status and the words that the code has everywhere. */
 function refused(
   { id }: RpcRequest,
-  status: number,
   code: string,
-  message: string,
   { retryAfterMs, ...fields }: { readonly retryAfterMs?: number; readonly txId?: string | undefined },
 ): TransportResponse {
+  const { status, words: message } = answerCode(code)
   const data = { ...fields, code, ...(retryAfterMs !== undefined && { retryAfterMs }) }
   const seconds = retryAfterMs !== undefined && retryAfterSeconds(retryAfterMs)
   return {

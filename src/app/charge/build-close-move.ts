@@ -18,9 +18,8 @@ export function closeMove(deps: ChargeDeps, call: Call, how: CloseMove['how']): 
   const { hold, seals, answerName: ownName } = call.holds.owned!
   // The key is given up, and not the answer: its payer may ask for it.
   const answerName = how === 'forfeit' && deps.rules.keepAnswersMs > 0 ? ownName : undefined
-  const keeps = how === 'complete' || answerName !== undefined
   const charge = call.balance && how === 'complete' ? chargeOf(call) : undefined
-  const isKeptNow = keeps && isUnrecorded(call)
+  const isKeptNow = (how === 'complete' || answerName !== undefined) && isUnrecorded(call)
   const answer = isKeptNow
     ? seal(replayedAnswer(deps, call), seals[0]!, hold.claim.name, deps.random)
     : undefined

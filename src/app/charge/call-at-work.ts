@@ -150,6 +150,8 @@ export interface SoldWindow {
   readonly expiresAtMs: number
   readonly callsLeft?: number
   readonly units?: number
+  /** Whether its first call, which `callsLeft` does not have, is a stream: one that its seller breaks belongs to the window again. */
+  readonly streams?: boolean
 }
 
 /** The part of a settled call that is kept, to be replayed to the caller that holds its key. */

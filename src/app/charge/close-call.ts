@@ -79,7 +79,7 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
       const isKept = lost === 'release' ? brokenBy === undefined : lost !== undefined
       const isFree = isFreeStream(call, brokenBy)
       if (isFree && call.balance) call.balance.charged = 0
-      await endWindowCall(deps, call, isFree ? 'giveBack' : 'use')
+      await endWindowCall(deps, call, brokenBy === 'seller' ? 'giveBack' : 'use')
       if (call.balance && !isFree && (await countNow(deps, call)) === 'unknown') return
       if (call.holds.held)
         await closeAndDrop(deps, call, isFree ? 'release' : isKept ? 'complete' : 'forfeit')
@@ -102,12 +102,13 @@ function closeAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): und
 function keepAfterStream(deps: ChargeDeps, call: Call, inFlight: InFlight): undefined {
   inFlight.enter()
   recordStream(deps, call)
-    .catch(cause =>
+    .catch(cause => {
       deps.logger.warn(
         { err: cause, txId: call.payment.txId, endpoint: call.endpoint.def.name },
         'the stream of a call in doubt was not kept; if the call was charged, its caller gets no answer',
-      ),
-    )
+      )
+      return endWindowCall(deps, call, 'giveBack')
+    })
     .finally(() => {
       passOn(deps, call)
       inFlight.leave()
@@ -131,7 +132,8 @@ async function recordStream(deps: ChargeDeps, call: Call): Promise<void> {
   const move = recordMove(deps, call)
   const onFailed = (err: unknown) =>
     deps.logger.warn({ err, txId: call.payment.txId }, 'a stream was not recorded; the store is asked again')
-  if ((await untilAnswered(deps, () => deps.store.record(move), onFailed)) === 'recorded') return
+  if ((await untilAnswered(deps, () => deps.store.record(move), onFailed)) === 'recorded')
+    return endWindowCall(deps, call, 'use')
   throw new Error('another call took this one over')
 }
 

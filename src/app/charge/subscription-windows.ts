@@ -37,7 +37,8 @@ export async function newWindow(deps: ChargeDeps, call: Call, periodMs: number):
   const calls = def.subscription?.calls
   // This call is the first of the window.
   const callsLeft = calls === undefined ? undefined : calls - 1
-  return { key, id: soldId(deps, call, key), expiresAtMs, callsLeft, units }
+  const streams = (calls !== undefined && call.handled.source !== undefined) || undefined
+  return { key, id: soldId(deps, call, key), expiresAtMs, callsLeft, units, streams }
 }
 
 /** The name under which a window or a balance with this key is stored. */
@@ -52,10 +53,10 @@ export function soldId({ owner }: ChargeDeps, { endpoint }: Call, key: string): 
 export async function storeWindow(
   { subscriptions, store }: Pick<ChargeDeps, 'subscriptions' | 'store'>,
   { endpoint }: Pick<Call, 'endpoint'>,
-  { id, expiresAtMs, callsLeft, units }: Omit<SoldWindow, 'key'>,
+  { id, expiresAtMs, callsLeft, units, streams }: Omit<SoldWindow, 'key'>,
 ): Promise<void> {
   if (units !== undefined) return store.sell!({ slot: balanceSlot(id), units, expiresAtMs })
-  const counted = callsLeft !== undefined && { callsLeft }
+  const counted = callsLeft !== undefined && { callsLeft: streams ? callsLeft + 1 : callsLeft }
   await putWindow(subscriptions, id, { endpoint: endpoint.soldAs, expiresAtMs, ...counted })
 }
 
@@ -75,12 +76,20 @@ export const USED_UP =
  * Reserves a call for its wait for credit, its handler and its stream, and for the time after which a stopped call counts as dead. If
  * its process dies, the call belongs to the window again.
  */
-export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
-  const { soldAs, def } = call.endpoint
+async function reserveCall(deps: ChargeDeps, { id: token, endpoint: { soldAs, def } }: Call, id: string) {
   const { creditMs, leaseMs: deadMs } = deps.rules.timeouts
   const leaseMs = creditMs + def.timeout + streamMsOf(def) + deadMs
-  const take = async () => deps.subscriptions.take!(id, { endpoint: soldAs, token: call.id, leaseMs })
-  const taken = await take().catch((cause: unknown) => {
+  return deps.subscriptions.take!(id, { endpoint: soldAs, token, leaseMs })
+}
+
+/** Stores a window that is being sold. Its first call is reserved while its stream is not over. */
+export async function storeSold(deps: ChargeDeps, call: Call, sold: SoldWindow): Promise<void> {
+  await storeWindow(deps, call, sold)
+  if (sold.streams) await reserveCall(deps, call, sold.id)
+}
+
+export async function takeWindowCall(deps: ChargeDeps, call: Call, id: string) {
+  const taken = await reserveCall(deps, call, id).catch((cause: unknown) => {
     // The store may have reserved the call before its answer was lost.
     deps.upkeep.pendingWindowMoves.add({ how: 'giveBack', id, token: call.id })
     throw cause
@@ -111,15 +120,15 @@ export function countWindowCall(deps: ChargeDeps, call: Call, inFlight: InFlight
 
 /** Ends a call that its window counts. What the store does not answer is sent again. */
 export async function endWindowCall(deps: ChargeDeps, call: Call, how: WindowMove['how']): Promise<void> {
-  const { used } = call.window
-  if (!used?.isCounted) return
-  const [id, token] = [used.id, call.id]
+  const { used, sold } = call.window
+  const id = used?.isCounted ? used.id : sold?.streams ? sold.id : undefined
+  if (id === undefined) return
   try {
-    if (how === 'use') await deps.subscriptions.use!(id, token)
-    else call.window.callsLeft = (await deps.subscriptions.giveBack!(id, token)) ?? undefined
+    if (how === 'use') await deps.subscriptions.use!(id, call.id)
+    else call.window.callsLeft = (await deps.subscriptions.giveBack!(id, call.id)) ?? undefined
   } catch (cause) {
     deps.logger.error({ err: cause, how }, 'the store of windows did not end a call; it is asked again')
-    deps.upkeep.pendingWindowMoves.add({ how, id, token })
+    deps.upkeep.pendingWindowMoves.add({ how, id, token: call.id })
     if (how === 'giveBack') call.window.callsLeft = undefined
   }
 }

@@ -51,5 +51,5 @@ it('is as long as its route may take, and its stream where it sells one', async 
     expect([answer.status, answer.headers.get('x-svc-subscription-remaining')]).toEqual([200, '7'])
     await answer.text()
   }
-  expect(reserved).toEqual([1_350, 3_350])
+  expect(reserved).toEqual([1_350, 3_350, 3_350])
 })

@@ -3,7 +3,7 @@ import type { RecordMove } from '../../../ports/charge-store.js'
 import { type Call, type ReplayedAnswer, storeDown } from '../call-at-work.js'
 import type { ChargeDeps } from '../charge-deps.js'
 import { paymentLifeMs, retentionMs, seal } from '../seal-answers.js'
-import { newWindow, storeWindow } from '../subscription-windows.js'
+import { newWindow, storeSold } from '../subscription-windows.js'
 
 /**
  * The last state that can end without a charge. From here on, the answer and the window that is being sold are kept
@@ -45,7 +45,7 @@ async function recording(deps: ChargeDeps, call: Call): Promise<'recorded' | 'su
 async function keepWithWindow(deps: ChargeDeps, call: Call, periodMs: number) {
   const sold = await newWindow(deps, call, periodMs)
   call.window.sold = sold
-  const [stored, recorded] = await Promise.allSettled([storeWindow(deps, call, sold), recording(deps, call)])
+  const [stored, recorded] = await Promise.allSettled([storeSold(deps, call, sold), recording(deps, call)])
   // The window was not stored, so there is nothing to delete later.
   if (stored.status === 'rejected') call.window.sold = undefined
   if (recorded.status === 'rejected') throw recorded.reason

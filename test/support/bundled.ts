@@ -9,6 +9,7 @@ import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -103,7 +104,8 @@ async function bundledOnce(): Promise<string> {
   const place = join(CACHE, newestMs(OURS).toFixed(0))
   if (existsSync(place)) return place
   // Each worker of the tests may be at it: the first to end gives its own to all.
-  const own = join(dirname(CACHE), `bundling-${process.pid}`)
+  mkdirSync(dirname(CACHE), { recursive: true })
+  const own = mkdtempSync(join(dirname(CACHE), 'bundling-'))
   const listed = [...PROGRAMS, SDK].map(file => `${JSON.stringify(file)}: () => require('./${file}'),`)
   await build({
     stdin: { contents: `Object.assign(exports, {${listed.join('\n')}})`, resolveDir: ROOT },
@@ -138,15 +140,21 @@ async function bundledOnce(): Promise<string> {
 const require = createRequire(import.meta.url)
 export const { ${names} } = ${sdk}`,
   )
+  mkdirSync(CACHE, { recursive: true })
   try {
-    // Another worker may have put its own there meanwhile.
-    if (!existsSync(place)) rmSync(CACHE, { recursive: true, force: true })
-    mkdirSync(CACHE, { recursive: true })
     renameSync(own, place)
   } catch {
+    // Another worker has put its own there meanwhile, and starts what is in it.
     rmSync(own, { recursive: true })
   }
+  for (const name of readdirSync(CACHE).filter(name => isOld(join(CACHE, name))))
+    rmSync(join(CACHE, name), { recursive: true, force: true })
   return place
+}
+
+/** Another run of the tests may start what is younger. */
+function isOld(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) < Date.now() - 3_600_000
 }
 
 function newestMs(folders: readonly string[]): number {

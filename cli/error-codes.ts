@@ -98,7 +98,7 @@ empty_journal mixed_journal 2 No run in the period, or no first line; more than 
 not_proved 1 A property of the machines does not hold: do not run this copy, and report it.`),
   'Your own facilitator': read(`
 invalid_payment_requirements 1 Not to a listed payTo, not in the network's USDC, or below amountMin.
-sponsor_budget_exhausted 1 The day's fees would exceed feePerDayMax: raise it, or wait until midnight UTC. Nothing was submitted.
+sponsor_budget_exhausted 1 The day's fees would exceed feePerDayMax: raise it, or wait until midnight UTC; or the sponsor is short of ALGO: send it some. Nothing was submitted.
 invalid_exact_avm_simulation_failed 1 The node would refuse the payment (money, opt-in, rounds), or it was submitted before.
 invalid_exact_avm_settlement_failed 1 The node refused it, or it has landed before (already in ledger: look transaction up).
 invalid_exact_avm_confirmation_failed 1 The node took the payment and dropped it.

@@ -7,6 +7,7 @@ import { formatUsd } from '../domain/money.js'
 import { isPublicNetwork, type NetworkFacts, otherThan, USDC_DECIMALS } from '../domain/network.js'
 import { isAddress } from '../domain/untrusted-text.js'
 import { isRecord } from '../domain/x402.js'
+import { PAYMENT_FEE_MICRO_ALGOS } from '../facilitator/fee-budget.js'
 import { algos } from '../wallet/holdings-and-opt-in.js'
 import { type Finding, failed, messageOf, ok, quoted, skipped } from './finding.js'
 
@@ -28,8 +29,6 @@ const ASSET = 'asset'
 const FACILITATOR = 'facilitator'
 const FEES = 'fee sponsorship'
 const ANSWER_TIMEOUT_MS = 5_000
-/** Of the payment and of the sponsor's own transaction. */
-const PAYMENT_FEE_MICRO_ALGOS = 2_000n
 
 export async function sellingChecks(seller: Seller): Promise<Finding[]> {
   const { network, payTo, sponsor, facilitatorUrl, isSandbox } = seller

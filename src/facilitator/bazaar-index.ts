@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { SvcError } from '../domain/errors.js'
+import { isWebUrl } from '../domain/untrusted-text.js'
 import { isRecord, recordAt, X402_VERSION } from '../domain/x402.js'
 
 const RESOURCES_MAX = 1_000
 const DESCRIPTION_BYTES_MAX = 16_384
 const EXTRA_LENGTH_MAX = 1_024
-const URL_LENGTH_MAX = 2_048
 const TEXT_LENGTH_MAX = 1_000
 const TAGS_MAX = 5
 const LIMIT_DEFAULT = 20
@@ -59,7 +59,7 @@ export function createBazaarIndex(nowMs: () => number) {
 
 function listingOf(payload: unknown, requirements: unknown, nowMs: number): Listing | undefined {
   const resource = recordAt(payload, 'resource')
-  const url = webUrl(resource?.url)
+  const url = isWebUrl(resource?.url) ? new URL(resource.url) : undefined
   const bazaar = recordAt(payload, 'extensions', 'bazaar')
   const input = recordAt(bazaar, 'info', 'input')
   if (!isRecord(requirements) || !resource || !url || !input) return undefined
@@ -96,12 +96,6 @@ function matches(listing: Listing, query: URLSearchParams): boolean {
     const wanted = query.get(key)
     return wanted === null || listing.accepts.some(terms => terms[key] === wanted)
   })
-}
-
-function webUrl(value: unknown): URL | undefined {
-  if (typeof value !== 'string' || value.length > URL_LENGTH_MAX || !URL.canParse(value)) return undefined
-  const url = new URL(value)
-  return url.protocol === 'https:' || url.protocol === 'http:' ? url : undefined
 }
 
 function textsOf(source: Record<string, unknown>, keys: readonly string[]): Record<string, string> {

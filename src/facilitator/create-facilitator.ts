@@ -23,7 +23,7 @@ import { facilitatorNode } from './facilitator-node.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
 import { type Refused, sponsoredGroup } from './official-group-checks.js'
-import { begun, paymentSettler, type Settlement, simulated } from './settle-payment.js'
+import { begun, type Objection, paymentSettler, type Settlement, simulated } from './settle-payment.js'
 import {
   BUDGET_EXHAUSTED,
   codeOf,
@@ -58,7 +58,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   const budget = feeBudget(feePerDayMax, clock)
   const settler = paymentSettler({ node, budget, clock, logger })
   const suggested = cachedParams(node, PARAMS_MAX_AGE_MS, () => clock.monotonic())
-  const askedSimulation = sharedQuestions<string | undefined>()
+  const askedSimulation = sharedQuestions<Objection | undefined>()
   const askedCondition = sharedQuestions<CheckedCondition>()
   const failures = memoryCounters({ clock })
   const running = new Set<Promise<unknown>>()
@@ -90,20 +90,21 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     const checked = checkPayment(payload, requirements, settings, await params())
     const { txId, signer } = checked
     if (signer !== undefined) await admit([signer, txId!])
-    const isCovered = checked.ok && budget.covers(checked.feeMicroAlgos)
-    const simulation = isCovered ? begun(simulationOf(checked)) : undefined
+    const asked = begun(objectionTo(checked))
     // Before every refusal: none is true of a payment that was submitted.
     if (txId !== undefined && (await settler.isSubmitted(txId, checked.dead !== undefined)))
       return invalid(SIMULATION_FAILED, `transaction already submitted: ${txId}`)
-    const words = checked.ok ? await simulation : checked.message
-    if (words !== undefined && signer !== undefined) await count(signer, txId!)
-    if (!checked.ok) return invalid(reasonOf(checked), checked.message)
-    if (!simulation) return invalid(BUDGET_EXHAUSTED, USED_UP)
-    return words === undefined ? { isValid: true, payer: checked.payer } : invalid(SIMULATION_FAILED, words)
+    const objection = await asked
+    if (checked.ok && !objection) return { isValid: true, payer: checked.payer }
+    const { code, words } = objection!
+    if (code !== BUDGET_EXHAUSTED && signer !== undefined) await count(signer, txId!)
+    return invalid(code, words)
   }
 
-  function simulationOf(checked: Extract<Checked, { ok: true }>): Promise<string | undefined> {
-    if (checked.dead !== undefined) return Promise.resolve(checked.dead)
+  async function objectionTo(checked: Checked): Promise<Objection | undefined> {
+    if (!checked.ok) return { code: reasonOf(checked), words: checked.message }
+    if (!budget.covers(checked.feeMicroAlgos)) return { code: BUDGET_EXHAUSTED, words: USED_UP }
+    if (checked.dead !== undefined) return { code: SIMULATION_FAILED, words: checked.dead }
     const name = hash('sha256', Buffer.concat(checked.group.map(encodedMember)), 'base64url')
     return askedSimulation(() => simulated(node, settlementOf(checked)), name)
   }

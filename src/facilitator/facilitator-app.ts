@@ -37,6 +37,7 @@ import {
 import type { Logger } from '../ports/logger.js'
 import { type BazaarIndex, createBazaarIndex } from './bazaar-index.js'
 import { facilitatorMetrics } from './facilitator-metrics.js'
+import { PAYMENT_FEE_MICRO_ALGOS } from './fee-budget.js'
 import { type Question, questionIn } from './x402-answers.js'
 
 type Operation = 'verify' | 'settle'
@@ -171,7 +172,7 @@ export function facilitatorApp(facilitator: ProtocolFacilitator, options: Facili
     }),
     privateRoute('/health', operators, async () => {
       const condition = await facilitator.check()
-      const ok = condition.node === 'ok' && condition.sponsorMicroAlgos !== null
+      const ok = condition.node === 'ok' && condition.sponsorMicroAlgos! >= PAYMENT_FEE_MICRO_ALGOS
       return jsonReply(ok ? 200 : 503, { ok, sponsor: facilitator.sponsor, ...condition })
     }),
     privateRoute('/metrics', operators, async () => {

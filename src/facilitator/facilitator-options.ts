@@ -6,6 +6,7 @@ import { SvcError, shown } from '../domain/errors.js'
 import type { Network, NetworkName } from '../domain/network.js'
 import { networkFacts, nodeUrls } from '../domain/network-definition.js'
 import { asGiven, invalid, type Option, readOptions, usd } from '../domain/option-checks.js'
+import { isWebUrl } from '../domain/untrusted-text.js'
 import type { Clock } from '../ports/clock.js'
 import type { Logger } from '../ports/logger.js'
 
@@ -72,20 +73,17 @@ export function facilitatorSettings(options: FacilitatorOptions) {
 }
 
 function nodeUrl(text: unknown): string {
-  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol === 'https:' || url?.protocol === 'http:') return text as string
-  throw invalid('algodUrl is the http(s) URL of a node')
+  if (isWebUrl(text)) return text
+  throw invalid('algodUrl is the http(s) URL of a node, without a password')
 }
 
 /** No message quotes anything of the key. */
 function keyOf(sponsor: unknown): SigningKey {
-  const given: Record<string, unknown> = typeof sponsor === 'object' ? { ...sponsor } : {}
-  const secrets = ['mnemonic', 'secretKey'].filter(name => name in given)
-  if (secrets.length !== 1) throw invalid('sponsor is { mnemonic } or { secretKey }')
-  const secret = given[secrets[0]!]
-  if (typeof secret !== 'string' && !(secret instanceof Uint8Array))
-    throw invalid('sponsor is { mnemonic } or { secretKey }')
-  return signingKey(secret)
+  const { mnemonic, secretKey }: Record<string, unknown> = typeof sponsor === 'object' ? { ...sponsor } : {}
+  const secret = mnemonic ?? secretKey
+  const isOne = (mnemonic === undefined) !== (secretKey === undefined)
+  if (isOne && (typeof secret === 'string' || secret instanceof Uint8Array)) return signingKey(secret)
+  throw invalid('sponsor is { mnemonic } or { secretKey }')
 }
 
 function payToOf(payTo: unknown): ReadonlySet<string> | 'anyone' {

@@ -7,6 +7,8 @@ import type { Clock } from '../ports/clock.js'
 
 export type FeeBudget = ReturnType<typeof feeBudget>
 
+/** Of a payment and of the sponsor's own transaction. */
+export const PAYMENT_FEE_MICRO_ALGOS = 2_000n
 const DAY_MS = 86_400_000
 /** When the list is full, the oldest entry is removed; its fee stays counted. */
 const RESERVATIONS_MAX = 10_000

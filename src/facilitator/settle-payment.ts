@@ -10,6 +10,8 @@ import type { Asker } from '../ports/facilitator.js'
 import type { Logger } from '../ports/logger.js'
 import { awaitFate, type FacilitatorNode, type Fate } from './facilitator-node.js'
 import type { FeeBudget } from './fee-budget.js'
+import type { CheckedGroup } from './official-group-checks.js'
+import { addressOf } from './remembered-checks.js'
 import {
   BUDGET_EXHAUSTED,
   CONFIRMATION_FAILED,
@@ -20,8 +22,12 @@ import {
   USED_UP,
 } from './x402-answers.js'
 
-export interface Settlement {
-  readonly txId: string
+export interface Objection {
+  readonly code: string
+  readonly words: string
+}
+
+export interface Settlement extends Pick<CheckedGroup, 'txId' | 'sponsored'> {
   readonly feeMicroAlgos: bigint
   /** The group without the sponsor's signature, where the node can check it so: it sees that signature when the group is submitted. */
   readonly withoutSponsor: readonly SignedTransaction[] | undefined
@@ -70,8 +76,8 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
     const simulation = begun(simulated(node, settlement))
     const before = submitted(await fateOf(txId))
     if (before) return { ...before, elsewhere: isElsewhere(settlement, asker) }
-    const words = await simulation
-    if (words !== undefined) return no(settlement, asker, SIMULATION_FAILED, words)
+    const objection = await simulation
+    if (objection) return no(settlement, asker, objection.code, objection.words)
     // Not sooner: who cannot pay must not hold a part of the day's fees.
     const wasReserved = budget.holds(txId)
     if (!budget.reserve(txId, feeMicroAlgos)) return no(settlement, asker, BUDGET_EXHAUSTED, USED_UP)
@@ -160,11 +166,15 @@ export function paymentSettler({ node, budget, clock, logger }: SettlingDeps) {
   }
 }
 
-export function simulated(
+/** What the node has against a group. A sponsor that is short of ALGO is no fault of the payment. */
+export async function simulated(
   node: Pick<FacilitatorNode, 'simulate'>,
-  { withoutSponsor, group }: Pick<Settlement, 'withoutSponsor' | 'group'>,
-): Promise<string | undefined> {
-  return withoutSponsor ? node.simulate(withoutSponsor, 'unsignedToo') : node.simulate(group())
+  { withoutSponsor, group, sponsored }: Pick<Settlement, 'withoutSponsor' | 'group' | 'sponsored'>,
+): Promise<Objection | undefined> {
+  const words = await (withoutSponsor ? node.simulate(withoutSponsor, 'unsignedToo') : node.simulate(group()))
+  if (words === undefined) return undefined
+  const isShort = sponsored !== undefined && words.includes(`account ${addressOf(sponsored.txn.sender)}`)
+  return { code: isShort ? BUDGET_EXHAUSTED : SIMULATION_FAILED, words }
 }
 
 /** Starts a question early. If nobody reads its answer, its failure is ignored. */

@@ -103,7 +103,7 @@ async function answer(routes: readonly Route[], message: IncomingMessage): Promi
   const why = foreign(headers, route?.sameOrigin ?? false)
   if (why) throw new BadRequest(why.code, why.message, 403)
   if (isPreflight) return ofNode ? NODE_PREFLIGHT : preflight(allowed)
-  if (!route) throw ofNode ? noRouteOfNode(allowed) : noRoute(allowed)
+  if (!route) throw noRoute(allowed, ofNode)
   return route.handle({
     query: new URLSearchParams(search),
     body: await bodyOf(message, ofNode),
@@ -111,15 +111,12 @@ async function answer(routes: readonly Route[], message: IncomingMessage): Promi
   })
 }
 
-function noRouteOfNode(allowed: readonly Route[]): BadRequest {
-  if (allowed.length === 0) return new BadRequest(NODE_ERROR, 'Not Found', 404)
-  return new BadRequest(NODE_ERROR, 'Method Not Allowed', 405)
-}
-
-function noRoute(allowed: readonly Route[]): BadRequest {
-  if (allowed.length === 0) return new BadRequest('not_found', 'There is nothing here', 404)
+function noRoute(allowed: readonly Route[], ofNode: boolean): BadRequest {
+  const [status, words] = allowed.length > 0 ? [405, 'Method Not Allowed'] : [404, 'Not Found']
+  if (ofNode) return new BadRequest(NODE_ERROR, words, status)
+  if (status === 404) return new BadRequest('not_found', 'There is nothing here', status)
   const methods = allowed.map(({ method }) => method).join(', ')
-  return new BadRequest('method_not_allowed', `Allowed: ${methods}`, 405)
+  return new BadRequest('method_not_allowed', `Allowed: ${methods}`, status)
 }
 
 const NODE_PREFLIGHT: Reply = Object.freeze({

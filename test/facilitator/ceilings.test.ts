@@ -11,7 +11,8 @@ import type { PaymentPayload } from '../../src/domain/x402.js'
 import { feeBudget } from '../../src/facilitator/fee-budget.js'
 import { createFacilitator } from '../../src/facilitator.js'
 import type { Sandbox, SandboxAccount } from '../../src/sandbox.js'
-import { moved, paymentsOn, rig } from './rig.js'
+import { newWallet } from '../../src/wallet/index.js'
+import { listening, moved, paymentsOn, rig } from './rig.js'
 
 const USDC = 10_458_941
 const AMOUNT = 10_000
@@ -160,6 +161,30 @@ describe('ceilings', () => {
     })
     expect((await facilitator.verify(noted, requirements)).invalidReason).toBe(invalidReason)
   })
+
+  it.each([0n, 101_999n])(
+    'of what the sponsor has (%i): no fault of the payment, and told to health',
+    async microAlgos => {
+      const { sandbox, make } = await rig()
+      const { address, mnemonic } = newWallet()
+      sandbox.fund(address, { microAlgos })
+      const facilitator = make({ sponsor: { mnemonic } })
+      const pay = paymentsOn(sandbox, address)
+      const reason = 'sponsor_budget_exhausted'
+      for (let many = 0; many <= 60; many++) {
+        const { payload, requirements } = await pay()
+        expect(await facilitator.verify(payload, requirements)).toMatchObject({ invalidReason: reason })
+      }
+      const { payload, requirements } = await pay()
+      const no = { errorReason: reason, transaction: '' }
+      expect(await facilitator.settle(payload, requirements)).toMatchObject(no)
+      const health = `${await listening(facilitator)}/health`
+      expect(await (await fetch(health)).json()).toMatchObject({ ok: false, node: 'ok' })
+      sandbox.fund(address, { microAlgos: 102_000n })
+      expect((await fetch(health)).status).toBe(200)
+      expect(await facilitator.settle(payload, requirements)).toMatchObject({ success: true })
+    },
+  )
 
   it('a payer who pays its own fee uses none of it', async () => {
     const { facilitator, pay, sandbox, sponsor } = await rig({ feePerDayMax: 1 })

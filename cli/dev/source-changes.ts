@@ -46,8 +46,9 @@ export async function sourceChanges(entry: string) {
     /** Watches a file from now on; it need not be there yet. */
     add(path: string): void {
       if (sources.has(path)) return
-      // What came since the run began may have come after the import that missed it.
-      const isNew = (statSync(path, { throwIfNoEntry: false })?.birthtimeMs ?? 0) > startedMs
+      // What came or changed since the run began may have done so after the import that missed it.
+      const { birthtimeMs = 0, mtimeMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+      const isNew = Math.max(birthtimeMs, mtimeMs) > startedMs
       sources.set(path, isNew ? undefined : signatureOf(path))
       watcher.add(dirname(path))
       if (isNew) notice(path)

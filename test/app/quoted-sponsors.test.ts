@@ -6,7 +6,7 @@ import { systemClock } from '../../src/ports/clock.js'
 import type { SubscriptionStore } from '../../src/ports/subscriptions.js'
 import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
-import { startRedis } from '../support/redis-server.js'
+import { PATIENT, startRedis } from '../support/redis-server.js'
 import { skippableClock } from '../support/skippable-clock.js'
 
 const URL = 'https://facilitator.example'
@@ -18,7 +18,7 @@ const STORES: Record<string, () => Promise<SubscriptionStore>> = {
   async Redis() {
     const redis = await startRedis()
     closing({ close: () => redis.stop() })
-    return closing(redisStores(redis.url)).subscriptions
+    return closing(redisStores(redis.url, PATIENT)).subscriptions
   },
 }
 

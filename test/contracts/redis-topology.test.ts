@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { perMinute } from '../../src/ports/counters.js'
 import { type RedisStores, redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { PATIENT, type RedisServer, startRedis } from '../support/redis-server.js'
 
 async function server(...args: Parameters<typeof startRedis>): Promise<RedisServer> {
   const redis = await startRedis(...args)
@@ -62,7 +62,7 @@ describe('redisStores', () => {
       settings: [
         'appendonly yes',
         'cluster-enabled yes',
-        'cluster-node-timeout 500',
+        'cluster-node-timeout 15000',
         'cluster-announce-ip 127.0.0.1',
       ],
     })
@@ -73,7 +73,7 @@ describe('redisStores', () => {
     const cluster = new Cluster([{ host: '127.0.0.1', port: node.port }])
     closing({ close: () => cluster.disconnect() })
     await once(cluster, 'ready')
-    await useAll(closing(redisStores(cluster)))
+    await useAll(closing(redisStores(cluster, PATIENT)))
   })
 
   it('behind a sentinel', async () => {
@@ -84,14 +84,14 @@ describe('redisStores', () => {
     })
     const client = new Redis({ sentinels: [{ host: '127.0.0.1', port: sentinel.port }], name: 'svc' })
     closing({ close: () => client.disconnect() })
-    await useAll(closing(redisStores(client)))
+    await useAll(closing(redisStores(client, PATIENT)))
   })
 
   it('on a client of the caller’s: its prefix counts, its queueing does not, and it is not closed with the stores', async () => {
     const redis = await server()
     const client = new Redis(redis.url, { keyPrefix: 'app:' })
     closing({ close: () => client.disconnect() })
-    const stores = redisStores(client, { prefix: 'agent:' })
+    const stores = redisStores(client, { prefix: 'agent:', ...PATIENT })
     await useAll(stores)
     await stores.close()
     const names = await client.keys('*')
@@ -102,7 +102,7 @@ describe('redisStores', () => {
 
   it('every key that was written ends by itself', async () => {
     const redis = await server()
-    const stores = closing(redisStores(redis.url))
+    const stores = closing(redisStores(redis.url, PATIENT))
     await useAll(stores)
     const client = new Redis(redis.url)
     closing({ close: () => client.disconnect() })

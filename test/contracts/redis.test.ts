@@ -21,7 +21,7 @@ import {
   tasksContract,
 } from '../../src/testing.js'
 import { closing } from '../support/closing.js'
-import { anyRedis } from '../support/redis-server.js'
+import { anyRedis, PATIENT } from '../support/redis-server.js'
 import { passed as advance } from '../support/redis-time.js'
 
 /**
@@ -36,7 +36,7 @@ let redis: Awaited<ReturnType<typeof anyRedis>>
 let connection: Connection
 beforeAll(async () => {
   redis = await anyRedis()
-  connection = connect(redis.url, 5_000)
+  connection = connect(redis.url, PATIENT.commandTimeoutMs)
 })
 afterAll(async () => {
   await connection.close()
@@ -73,7 +73,7 @@ countersContract(runner, 'redis', () => {
 runsContract(runner, 'redis', capacity => redisRuns(connection, prefix(), capacity))
 
 it('sends what one turn of the event loop asks in one write', async () => {
-  const own = closing(connect(redis.url, 5_000))
+  const own = closing(connect(redis.url, PATIENT.commandTimeoutMs))
   await own.send(client => client.ping())
   const { stream } = own.client as Redis
   const [many, one] = [vi.spyOn(stream, '_writev'), vi.spyOn(stream, '_write')]

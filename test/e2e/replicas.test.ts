@@ -7,6 +7,7 @@ import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
 import { emptiedRedis } from '../support/emptied-redis.js'
 import { fieldsOf } from '../support/redis-fields.js'
+import { PATIENT } from '../support/redis-server.js'
 import { childReplica, openReplicas } from '../support/replicas.js'
 import { ask, pay, receiptIn, type Seller, signFor } from '../support/seller.js'
 
@@ -93,7 +94,7 @@ describe('replicas on one Redis', () => {
 
   it('a run at one is shown by another', async () => {
     const { sellers } = await replicas(1)
-    const there = closing(redisStores(redis.url))
+    const there = closing(redisStores(redis.url, PATIENT))
     await pay(sellers[0]!, `${sellers[0]!.url}/answer`)
     const shown = { endpoint: 'answer', txId: sellers[0]!.ended.at(-1)!.txId, final: 'settled' }
     await expect.poll(() => there.runs.list()).toMatchObject([shown, { final: 'quoted' }])

@@ -45,8 +45,8 @@ export async function sentinelPair(): Promise<FailoverPair> {
     sentinel: true,
     settings: [
       `sentinel monitor svc 127.0.0.1 ${primary.port} 1`,
-      'sentinel down-after-milliseconds svc 300',
-      'sentinel failover-timeout svc 2000',
+      // It is told when: a primary that stands still on a busy machine is none that has died.
+      'sentinel down-after-milliseconds svc 120000',
     ],
   })
   const knowsReplica = async () => String(await sentinel.admin.call('SENTINEL', 'REPLICAS', 'svc'))
@@ -59,7 +59,10 @@ export async function sentinelPair(): Promise<FailoverPair> {
     },
     replicated: () => allReceived(primary.admin),
     kill: primary.kill,
-    promote: () => expect.poll(() => isPrimary(replica.admin), { timeout: 45_000 }).toBe(true),
+    async promote() {
+      await sentinel.admin.call('SENTINEL', 'FAILOVER', 'svc')
+      await expect.poll(() => isPrimary(replica.admin), { timeout: 45_000 }).toBe(true)
+    },
   }
 }
 
@@ -68,7 +71,7 @@ export async function clusterPair(): Promise<FailoverPair> {
   const settings = [
     ...KEEPS_ALL,
     'cluster-enabled yes',
-    'cluster-node-timeout 500',
+    'cluster-node-timeout 15000',
     'cluster-announce-ip 127.0.0.1',
   ]
   const primary = await server({ settings })

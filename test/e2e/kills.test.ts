@@ -115,8 +115,7 @@ async function process(options: object = {}, leaseMs = SHORT_MS): Promise<ChildA
   const agents = KINDS.map(([store, onLostResponse]) => ({
     ...(store === 'Redis' && { redisUrl: redis.url, redis: { prefix: `${onLostResponse}:` } }),
     idempotency: { onLostResponse },
-    // A clock of its own, so that it shares no memory with the other agents of the process.
-    advanced: { clock: {}, timeouts: { leaseMs, reconcilePauseMs: 50 } },
+    advanced: { timeouts: { leaseMs, reconcilePauseMs: 50 } },
     ...options,
   }))
   const child = await childAgent(sandbox, { agents, ...options }, 'halting-agent.mjs')

@@ -6,9 +6,11 @@ import { describe, expect, it } from 'vitest'
 import { memoryChargeStore } from '../../src/adapters/memory/charge-store.js'
 import { defineEndpoint, type ServeOptions } from '../../src/index.js'
 import type { ChargeStore } from '../../src/ports/charge-store.js'
+import { systemClock } from '../../src/ports/clock.js'
 import { redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
 import { emptiedRedis } from '../support/emptied-redis.js'
+import { fakeNode } from '../support/fake-node.js'
 import { gate } from '../support/gate.js'
 import {
   ask,
@@ -312,4 +314,25 @@ describe('a settlement that is in doubt', () => {
       expect(await ended[0]).toMatchObject({ outcome: 'timedOut' })
     },
   )
+})
+
+it("an Algorand node that is silent is waited for by the server's clock", async () => {
+  const NODE_MS = 2_000
+  const [asked, cut] = [gate(), gate()]
+  const node = await fakeNode((_, response) => {
+    response.on('close', cut.enter)
+    asked.enter()
+  })
+  const limits = new Set<() => void>()
+  const after: typeof systemClock.after = (ms, callback) => {
+    if (ms !== NODE_MS) return systemClock.after(ms, callback)
+    limits.add(callback)
+    return () => limits.delete(callback)
+  }
+  await open([counted().endpoint], { algodUrl: node.url, advanced: { clock: { after } } })
+  await asked.entered()
+  expect(limits.size).toBeGreaterThan(0)
+  for (const end of limits) end()
+  await cut.entered()
+  await node.close()
 })

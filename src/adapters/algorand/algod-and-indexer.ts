@@ -5,6 +5,7 @@
  * @see https://developer.algorand.org/docs/rest-apis/algod/
  * @see https://developer.algorand.org/docs/rest-apis/indexer/
  */
+import { loadOnce } from '../../domain/load-once.js'
 import { isRecord } from '../../domain/x402.js'
 import {
   bigintIn,
@@ -124,16 +125,11 @@ export function cachedParams(
   maxAgeMs: number,
   monotonicMs: () => number,
 ): () => Promise<SuggestedParams> {
-  let cached: Promise<SuggestedParams> | undefined
-  let readAtMs = Number.NEGATIVE_INFINITY
+  const asking = () => loadOnce(() => algod.suggestedParams())
+  let params = asking()
+  let askedAtMs = Number.NEGATIVE_INFINITY
   return () => {
-    if (cached && monotonicMs() - readAtMs < maxAgeMs) return cached
-    readAtMs = monotonicMs()
-    const asked = algod.suggestedParams()
-    cached = asked
-    asked.catch(() => {
-      if (cached === asked) cached = undefined
-    })
-    return asked
+    if (monotonicMs() - askedAtMs >= maxAgeMs) [params, askedAtMs] = [asking(), monotonicMs()]
+    return params()
   }
 }

@@ -59,10 +59,13 @@ function ownFacilitator(
   )
 }
 
-export function nodesOf({ algodUrl, algodToken, indexerUrl }: Settings, { exchange }: ServerEnvironment) {
+export function nodesOf(
+  { algodUrl, algodToken, indexerUrl }: Settings,
+  { clock, exchange }: ServerEnvironment,
+) {
   return {
-    algod: algodClient({ url: algodUrl, token: algodToken, exchange }),
-    indexer: indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl, exchange }),
+    algod: algodClient({ url: algodUrl, token: algodToken, clock, exchange }),
+    indexer: indexerUrl === undefined ? undefined : indexerClient({ url: indexerUrl, clock, exchange }),
   }
 }
 

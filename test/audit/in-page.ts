@@ -72,5 +72,8 @@ export const WATCH_LOADING = `
   }
   requestAnimationFrame(look)
 `
-/** What {@link WATCH_LOADING} saw, half a second later. */
-export const LOADED = `new Promise(done => setTimeout(() => done(window.loading), 500))`
+/** What {@link WATCH_LOADING} saw until half a second and two frames later. */
+export const LOADED = `new Promise(done => setTimeout(done, 500))
+  .then(() => new Promise(requestAnimationFrame))
+  .then(() => new Promise(requestAnimationFrame))
+  .then(() => window.loading)`

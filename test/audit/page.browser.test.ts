@@ -147,7 +147,7 @@ describe('what a seller looks for', () => {
     await expect.poll(() => page.locator('#needs-rows').textContent()).toContain('Payments in doubt: 1.')
     await page.getByRole('button', { name: 'show the last' }).click()
     await page.locator('#run h2').waitFor()
-    expect(new URL(page.url()).hash).toBe(`#call/${doubt.id}`)
+    await expect.poll(() => new URL(page.url()).hash).toBe(`#call/${doubt.id}`)
 
     const searched = page.getByRole('searchbox')
     await searched.fill(txIdOf(7).toLowerCase())
@@ -161,8 +161,8 @@ describe('what a seller looks for', () => {
       expect.stringContaining(`odd,200,settled,yes,0.01,${txIdOf(7)},${PAYER},call-7,`),
     ])
     await rows(page).first().click()
+    await expect.poll(() => new URL(page.url()).hash).toBe('#call/call-7')
     const link = page.url()
-    expect(new URL(link).hash).toBe('#call/call-7')
     // Another person opens it: the oldest calls are below, and this one is in sight.
     await page.goto('about:blank')
     await page.goto(link)
@@ -312,7 +312,8 @@ describe('the list', () => {
     const known = Number(/ of (\d+) calls/.exec((await page.locator('#shown').textContent())!)![1])
     expect(known).toBeGreaterThanOrEqual(100)
     expect(known).toBeLessThanOrEqual(110)
-    expect(await page.locator('#totals').textContent()).toContain('450 calls')
+    // Told after the calls, which are more than one write takes.
+    await expect.poll(() => page.locator('#totals').textContent()).toContain('450 calls')
     // The period began before the oldest call that is kept.
     await page.getByLabel('Period').selectOption('last 15 minutes')
     expect(await page.locator('#shown').textContent()).toMatch(
@@ -447,7 +448,7 @@ describe('whatever anybody said', () => {
     for (const place of ['.transaction', '.payer', '.error', '.logs'])
       expect(await page.locator(`#run ${place}`).textContent()).toContain(script)
     await page.getByRole('link', { name: 'Overview' }).click()
-    expect(await page.locator('#by-endpoint .name').allTextContents()).toContain(script)
+    await expect.poll(() => page.locator('#by-endpoint .name').allTextContents()).toContain(script)
     expect(await page.locator('body img, main script').count()).toBe(0)
     expect(said).toEqual([])
   })

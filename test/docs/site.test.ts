@@ -64,7 +64,7 @@ async function opened(path: string) {
         .catch(() => response.writeHead(404).end()),
   )
   const page = await browser.newPage()
-  page.setDefaultTimeout(8_000)
+  page.setDefaultTimeout(60_000)
   await page.goto(`${url}/${path}`, { waitUntil: 'networkidle' })
   return page
 }

@@ -23,7 +23,8 @@ const QUIET = [
 ]
 
 export async function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: await chromiumPath(), args: QUIET })
+  // Playwright's own half a minute is short where four browsers start beside packages that are installed.
+  return chromium.launch({ executablePath: await chromiumPath(), args: QUIET, timeout: 120_000 })
 }
 
 async function chromiumPath(): Promise<string> {

@@ -50,7 +50,10 @@ export function givenTo(
 ): Promise<unknown> {
   // Fastify sets this before the app answers an error, be it of the route, of a hook, of a schema or of what cannot be serialized. That
   // answer may have any status, and may go past the reply.
-  const failing = Object.getOwnPropertySymbols(reply).find(({ description }) => description === ON_ERROR)
+  // Where a plugin has decorated replies, this one was made by a class of Fastify's below its first, which alone sets it from the start.
+  let made = reply.constructor as new () => object
+  while (Object.getPrototypeOf(made) !== Function.prototype) made = Object.getPrototypeOf(made)
+  const failing = Object.getOwnPropertySymbols(new made()).find(({ description }) => description === ON_ERROR)
   if (failing === undefined) throw new SvcError('This gate is not in an app of Fastify 5', 'invalid_endpoint')
   let isFailing = Reflect.get(reply, failing)
   Object.defineProperty(reply, failing, {

@@ -2,12 +2,12 @@
 import { answerCode } from '../../domain/answer-codes.js'
 import type { EndpointDef } from '../../domain/endpoint.js'
 import { everyName } from '../../domain/endpoint-lifecycle.js'
-import { CALL_REFUSED, errorText, type RpcRequest } from '../../domain/json-rpc.js'
+import { CALL_REFUSED, type RpcRequest, rpcRefused } from '../../domain/json-rpc.js'
 import { type ChargeFinal, OUTCOMES } from '../../domain/machines/charge.machine.js'
 import type { PaymentPayload } from '../../domain/x402.js'
 import { type ChargeOutcome, retryAfterSeconds } from '../../ports/charge.js'
 import type { Logger } from '../../ports/logger.js'
-import type { PaidBy, QuotedCall, Tasks } from '../../ports/tasks.js'
+import type { QuotedCall, Tasks } from '../../ports/tasks.js'
 import { type IncomingRequest, type TransportResponse, Unwritten } from '../../ports/transport.js'
 import { type Asked, rpcResponseOf, taskResponse } from './outcome-to-rpc-response.js'
 import { type TaskMessage, tooLargeForTask, unknownTask } from './read-message.js'
@@ -53,6 +53,7 @@ export async function keepQuoted(
 
 const FULL_RETRY_MS = 10_000
 const RETRY_MS = 2_000
+const HAS_PAYMENT = 'task_has_payment'
 
 export async function continueTask(
   flow: TaskFlow,
@@ -73,7 +74,8 @@ async function decline(flow: TaskFlow, taskId: string, request: RpcRequest): Pro
   const declined = await stored(flow.tasks.decline(taskId))
   if (declined === 'unknown') throw unknownTask()
   // The payment may have come after the task was looked up.
-  if (declined === 'paid') return hasPayment(request, (await stored(flow.tasks.find(taskId)))?.paidBy)
+  if (declined === 'paid')
+    return refused(request, HAS_PAYMENT, { txId: (await stored(flow.tasks.find(taskId)))?.paidBy?.txId })
   const { call } = found
   const asked = flow.asked(defOf(flow, call), { contextId: call.contextId, taskId })
   return taskResponse(declinedTask(), asked, undefined)
@@ -88,7 +90,7 @@ async function ask(
 ): Promise<TransportResponse> {
   const found = await stored(flow.tasks.find(taskId))
   if (found === undefined) throw unknownTask()
-  if (found.paidBy !== undefined) return hasPayment(request, found.paidBy)
+  if (found.paidBy !== undefined) return refused(request, HAS_PAYMENT, found.paidBy)
   const { call } = found
   const def = defOf(flow, call)
   // Without a window's key: a message that only asks again must not run the work.
@@ -112,7 +114,7 @@ async function pay(
 ): Promise<TransportResponse> {
   const taken = await stored(flow.tasks.take(taskId, payment))
   if (taken.verdict === 'unknown') throw unknownTask()
-  if (taken.verdict === 'refused') return hasPayment(request, taken.paidBy)
+  if (taken.verdict === 'refused') return refused(request, HAS_PAYMENT, taken.paidBy)
   const { call } = taken
   const def = defOf(flow, call)
   const onPaid = () => {
@@ -158,10 +160,6 @@ export function written(outcome: ChargeOutcome, write: () => TransportResponse):
   }
 }
 
-function hasPayment(request: RpcRequest, paidBy: PaidBy | undefined): TransportResponse {
-  return refused(request, 'task_has_payment', { txId: paidBy?.txId })
-}
-
 class StoreDown extends Error {}
 
 function stored<T>(move: Promise<T>): Promise<T> {
@@ -193,10 +191,7 @@ function refused(
 ): TransportResponse {
   const { status, words: message } = answerCode(code)
   const data = { ...fields, code, ...(retryAfterMs !== undefined && { retryAfterMs }) }
-  const seconds = retryAfterMs !== undefined && retryAfterSeconds(retryAfterMs)
-  return {
-    status,
-    headers: { 'content-type': 'application/json', ...(seconds && { 'retry-after': seconds }) },
-    body: errorText(id, { code: CALL_REFUSED, message, data }),
-  }
+  const answer = rpcRefused(status, id, { code: CALL_REFUSED, message, data })
+  if (retryAfterMs === undefined) return answer
+  return { ...answer, headers: { ...answer.headers, 'retry-after': retryAfterSeconds(retryAfterMs) } }
 }

@@ -70,28 +70,53 @@ describe('a gate of Fastify', () => {
     expect(() => gateOf().fastify(TERMS, undefined as never)).toThrow('needs the handler')
   })
 
+  type Route = (_: unknown, reply: { send(given: unknown): unknown }) => unknown
   const failing = async () => {
     throw new Error('failed')
   }
-  it.each<[string, RouteShorthandOptions, (_: unknown, reply: { send(given: unknown): unknown }) => unknown]>(
-    [
-      ['throws', {}, failing],
-      ['throws what is no error', {}, () => Promise.reject('failed')],
-      ['sends an error', {}, (_, reply) => void reply.send(new Error('failed'))],
-      ['cannot be serialized', {}, async () => ({ big: 1n })],
-      ['has a hook that fails before it is serialized', { preSerialization: failing }, async () => ({})],
-      ['has a hook that fails as it is sent', { onSend: failing }, async () => 'sold'],
-    ],
-  )('charges nothing where its route %s, and the app answers 200', async (_, hooks, route) => {
-    const app = fastify().setErrorHandler((_cause, _request, reply) => {
+  const FAILING: readonly [string, RouteShorthandOptions, Route][] = [
+    ['throws', {}, failing],
+    ['throws what is no error', {}, () => Promise.reject('failed')],
+    ['sends an error', {}, (_, reply) => void reply.send(new Error('failed'))],
+    ['cannot be serialized', {}, async () => ({ big: 1n })],
+    ['has a hook that fails before it is serialized', { preSerialization: failing }, async () => ({})],
+    ['has a hook that fails as it is sent', { onSend: failing }, async () => 'sold'],
+  ]
+  function forgiving() {
+    return fastify().setErrorHandler((_cause, _request, reply) => {
       if (reply.statusCode >= 400) reply.code(200)
       reply.send('sorry')
     })
+  }
+  it.each(FAILING)('charges nothing where its route %s, and the app answers 200', async (_, hooks, route) => {
+    const app = forgiving()
     const onError = vi.fn(async () => {})
     app.get('/x', { ...hooks, onError }, gateOf().fastify(TERMS, route) as never)
     expect(await bought(await urlOf(app))).toEqual([500, 0n])
     expect(onError).toHaveBeenCalled()
   })
+
+  it.each(FAILING)(
+    'sells where plugins decorate replies, in their scope and below; and charges nothing where its route %s',
+    async (_, hooks, route) => {
+      const app = forgiving()
+      const scoped = async (scope: FastifyInstance) => {
+        scope.get('/x', gateOf().fastify(TERMS, async () => 'sold') as never)
+        scope.get('/x/fails', hooks, gateOf().fastify(TERMS, route) as never)
+      }
+      app.register(async scope => {
+        scope.decorateReply('own', null)
+        await scoped(scope)
+        scope.register(async deep => scoped(deep.decorateReply('deep', null)), { prefix: '/x/deep' })
+      })
+      const url = await urlOf(app)
+      for (const at of [url, `${url}/deep/x`])
+        expect([await bought(at), await bought(`${at}/fails`)]).toEqual([
+          [200, 10_000n],
+          [500, 0n],
+        ])
+    },
+  )
 
   it.each([
     ['an error', new Error('failed')],

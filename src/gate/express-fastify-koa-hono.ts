@@ -25,7 +25,7 @@ import type {
   HonoContext,
 } from './gate-types.js'
 import { givenTo, hearErrors } from './hear-errors.js'
-import { HeldResponse } from './hold-node-response.js'
+import { HeldResponse, NotHeld } from './hold-node-response.js'
 import { held, heldContext, refuseSecond, refuseUnsold, whole } from './sold-answers.js'
 
 type Named = (
@@ -171,6 +171,8 @@ export function gateOver(
           await next()
           // Too late: the context has what the gate answered.
           if (isAnswered) return new Response()
+          // Hono would fail. To ask for the response would make one of status 200.
+          if (!c.finalized) throw new NotHeld('a route returned no Response')
           const response = c.res!
           c.res = undefined
           // Hono merges what is set before into what the gate answers.

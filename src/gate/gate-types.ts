@@ -38,6 +38,7 @@ export interface HonoContext {
   res: Response | undefined
   /** What the route threw, and the app has answered. */
   readonly error?: unknown
+  readonly finalized: boolean
   get(key: 'svc'): unknown
   set(key: 'svc', value: HandlerContext): void
 }

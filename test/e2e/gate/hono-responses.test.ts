@@ -64,6 +64,12 @@ const ROUTES: Readonly<Record<string, Answered>> = {
     type: 'application/json; charset=utf-8',
     status: 500,
   },
+  nothing: {
+    answer: () => undefined as never,
+    text: expect.stringContaining('handler_error') as never,
+    type: 'application/json; charset=utf-8',
+    status: 500,
+  },
   untyped: {
     answer: () => new Response('guessed', { headers: { 'x-own': 'yes' } }),
     text: 'guessed',

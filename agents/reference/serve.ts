@@ -45,7 +45,7 @@ export function serveReference(environment: Environment): SvcServer {
     registry,
     // A retry with its key gets the answer that was paid for, whatever became of the first connection.
     idempotency: { onLostResponse: 'replay' },
-    ...(stores && { stores, healthChecks: { redis: stores.ping } }),
+    ...(stores && { stores }),
     onShutdown: async ({ outcome }) => {
       await Promise.allSettled([sources.close(), stores?.close()])
       process.exit(outcome === 'drained' ? 0 : 1)

@@ -76,7 +76,7 @@ Examples:
       algodUrl: flags.algod,
       journal: flags.journal,
       trustProxy: flags.trustProxy,
-      ...(stores && { stores, healthChecks: { redis: stores.ping } }),
+      ...(stores && { stores }),
       onReady() {},
       async onShutdown({ outcome }) {
         await close()

@@ -219,11 +219,17 @@ describe('the environment', () => {
     expect(lines).toContain('  POST /api/summarize')
     const port = /port (\d+) \(testnet\)/.exec(lines.join('\n'))![1]
     const health = await fetch(`http://127.0.0.1:${port}/api/health`)
-    expect(health.status).toBe(503)
+    // No restart cures a Redis that is away.
+    expect(health.status).toBe(200)
     expect(await health.json()).toMatchObject({
       agent: 'reference-agent',
       payTo: SVC_PAY_TO,
       network: ALGORAND_TESTNET,
+    })
+    const ready = await fetch(`http://127.0.0.1:${port}/api/ready`)
+    const without = { code: 'store_unavailable' }
+    expect(await ready.json()).toMatchObject({
+      why: expect.arrayContaining([expect.objectContaining(without)]),
     })
     child.kill('SIGTERM')
     expect(await closed).toBe(0)

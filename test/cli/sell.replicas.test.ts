@@ -1,4 +1,4 @@
-/** Two `svc sell` over one Redis: what one of them sold, the other one knows. */
+/** Two `svc sell` over one Redis: what one of them sold, the other one knows. Without their Redis they take no calls, and live on. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Sandbox, startSandbox } from '../../src/sandbox.js'
 import { listen } from '../support/listen.js'
@@ -38,6 +38,12 @@ it('replays at one replica what the other one sold, and sells a payment once', a
   ])
   expect((await ask(other.url + path, { body: { a: 2 }, headers: payment })).status).toBe(409)
   expect([asked, sandbox.balance(sandbox.seller.address).usdc! - before]).toEqual([1, 10_000n])
+
+  await redis.kill()
+  const conditions = await Promise.all(['/health', '/ready'].map(path => fetch(one.url + path)))
+  expect(conditions.map(({ status }) => status)).toEqual([200, 503])
+  expect(await conditions[1]!.json()).toMatchObject({ why: [{ code: 'store_unavailable' }] })
+  await redis.start()
   for (const { child } of [one, other]) child.kill('SIGTERM')
   expect(await Promise.all([one.ended, other.ended])).toEqual([0, 0])
 })

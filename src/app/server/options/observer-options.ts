@@ -22,12 +22,12 @@ export interface ObserverOptions {
   readonly runsCapacity?: number
   /**
    * Checks that run at `GET /health`, all at once, each for at most two seconds. A check that returns `false`, throws
-   * or takes longer makes health 503, and the answer names it.
+   * or takes longer makes health 503, and the answer names it. For what a restart can cure: others restart an unhealthy process.
    *
    * @default none
    *
    * @example
-   * healthChecks: { model: () => fetch(MODEL_URL).then(({ ok }) => ok) }
+   * healthChecks: { worker: () => worker.isRunning }
    */
   readonly healthChecks?: Readonly<Record<string, HealthCheck>>
   /**

@@ -62,13 +62,16 @@ describe('a summary', () => {
   })
 
   it('of a megabyte takes time in proportion to its length', () => {
-    /** By the CPU's time, because a busy machine gives a test little of its own. */
+    /** By the CPU's time, because a busy machine gives a test little of its own; and the least of three, as caches are shared. */
     const costOf = (sentences: number) => {
       const text = 'The quick brown fox jumps over the lazy dog by the river. '.repeat(sentences)
-      const begun = process.cpuUsage()
-      expect(summarize(text).length).toBeLessThanOrEqual(400)
-      const { user, system } = process.cpuUsage(begun)
-      return user + system
+      const costs = [1, 2, 3].map(() => {
+        const begun = process.cpuUsage()
+        expect(summarize(text).length).toBeLessThanOrEqual(400)
+        const { user, system } = process.cpuUsage(begun)
+        return user + system
+      })
+      return Math.min(...costs)
     }
     const quarter = costOf(4_250)
     // What is quadratic takes sixteen times as long.

@@ -76,7 +76,7 @@ beforeAll(async () => {
     ),
   )
   lines = [await linesOf('seller'), await linesOf('replica')]
-}, 30_000)
+})
 afterAll(async () => {
   await seller.close()
   await rm(folder, { recursive: true, force: true })

@@ -180,7 +180,7 @@ describe('a journal with a bound', () => {
       ),
       { numRuns: 25 },
     )
-  }, 60_000)
+  })
 })
 
 describe('an audit of a journal whose oldest lines are gone', () => {

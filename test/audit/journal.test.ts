@@ -414,7 +414,7 @@ describe('two writers', () => {
       ).toEqual(['journal_locked', 'journal_locked', 'journal_locked', 'ready'])
       await Promise.all(four.map(killed))
     }
-  }, 60_000)
+  })
 
   it('follow each other after five seconds where the first cannot be seen: another container or host', async () => {
     const lock = join(`${path}.lock`, '1@elsewhere@1@5@any')

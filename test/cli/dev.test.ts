@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { SvcClient } from '../../src/client.js'
 import { freePort } from '../support/redis-server.js'
 import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from './nodes.js'
@@ -10,10 +10,6 @@ import { agentSource, type ProjectFolder, projectFolder, ROOT } from './project-
 import { type Heard, hear, start, svc } from './run.js'
 
 const PAY_TO = 'HOAUXBIQXBFMV462675FJHAVEX4KYWRJWYZPFXMEDU7PGDMZOHOUGEYXSM'
-/** Nine processes, one after another. */
-const TIMEOUT_MS = 60_000
-// Each test starts two or three processes in turn: a busy machine has taken half a minute for what takes two seconds.
-vi.setConfig({ testTimeout: 90_000 })
 
 interface Ready {
   readonly url: string
@@ -84,31 +80,27 @@ describe('svc dev --sandbox', () => {
     [`TypeScript on Node ${NODE_24}`, () => node24, 'src/index.ts', true],
   ]
   for (const [name, node, entry, typed] of nodes) {
-    it(
-      `${name}: is paid, starts anew on a change, is paid again, and ends`,
-      async () => {
-        const at = project({ [entry]: agentSource('one', { typed }) })
-        const { child, heard } = dev(at, ['--sandbox', '--json'], {}, node())
-        const first = await ready(heard)
-        expect(first).toMatchObject({
-          manifest: { network: 'testnet' },
-          call: { price: '0.01', body: `{"to":"it's me"}` },
-        })
-        expect(await pay(first)).toEqual({ word: 'one' })
+    it(`${name}: is paid, starts anew on a change, is paid again, and ends`, async () => {
+      const at = project({ [entry]: agentSource('one', { typed }) })
+      const { child, heard } = dev(at, ['--sandbox', '--json'], {}, node())
+      const first = await ready(heard)
+      expect(first).toMatchObject({
+        manifest: { network: 'testnet' },
+        call: { price: '0.01', body: `{"to":"it's me"}` },
+      })
+      expect(await pay(first)).toEqual({ word: 'one' })
 
-        at.write(entry, agentSource('two', { typed }))
-        await heard.until(/sources changed, starting anew/)
-        const second = await ready(heard)
-        expect(second.wallet).toEqual(first.wallet)
-        expect(await pay(second)).toEqual({ word: 'two' })
+      at.write(entry, agentSource('two', { typed }))
+      await heard.until(/sources changed, starting anew/)
+      const second = await ready(heard)
+      expect(second.wallet).toEqual(first.wallet)
+      expect(await pay(second)).toEqual({ word: 'two' })
 
-        child.kill('SIGINT')
-        expect(await heard.ended).toBe(0)
-        expect(await Promise.all([second.url, second.sandbox].map(isServing))).toEqual([false, false])
-        expect(heard.text).not.toMatch(/ExperimentalWarning/)
-      },
-      TIMEOUT_MS,
-    )
+      child.kill('SIGINT')
+      expect(await heard.ended).toBe(0)
+      expect(await Promise.all([second.url, second.sandbox].map(isServing))).toEqual([false, false])
+      expect(heard.text).not.toMatch(/ExperimentalWarning/)
+    })
   }
 
   it('keeps what was bought over restarts, also where the agent did not start in between', async () => {

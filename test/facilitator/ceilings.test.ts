@@ -355,7 +355,7 @@ describe('whatever group is sent', () => {
     )
     // Otherwise the property would hold of a facilitator that settles nothing.
     expect(landed).toBeGreaterThan(0)
-  }, 60_000)
+  })
 })
 
 function transactionOf(

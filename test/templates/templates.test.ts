@@ -8,7 +8,7 @@ import { FETCH_TIMEOUT_MS, NODE_20, NODE_24, nodeBinary } from '../cli/nodes.js'
 import { hear, svc } from '../cli/run.js'
 
 /** `npm install` of three small packages from the cache, a compilation, a few processes. */
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 300_000
 
 let place: string
 const nodes: Record<string, string> = {}

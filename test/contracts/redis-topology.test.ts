@@ -70,10 +70,12 @@ describe('redisStores', () => {
     closing({ close: () => admin.disconnect() })
     await admin.cluster('ADDSLOTSRANGE', 0, 16_383)
     await expect.poll(() => admin.cluster('INFO')).toContain('cluster_state:ok')
-    const cluster = new Cluster([{ host: '127.0.0.1', port: node.port }])
-    closing({ close: () => cluster.disconnect() })
-    await once(cluster, 'ready')
-    await useAll(closing(redisStores(cluster, PATIENT)))
+    for (const lazyConnect of [false, true]) {
+      const cluster = new Cluster([{ host: '127.0.0.1', port: node.port }], { lazyConnect })
+      closing({ close: () => cluster.disconnect() })
+      if (!lazyConnect) await once(cluster, 'ready')
+      await useAll(closing(redisStores(cluster, { prefix: `${lazyConnect}:`, ...PATIENT })))
+    }
   })
 
   it('behind a sentinel', async () => {
@@ -87,9 +89,9 @@ describe('redisStores', () => {
     await useAll(closing(redisStores(client, PATIENT)))
   })
 
-  it('on a client of the caller’s: its prefix counts, its queueing does not, and it is not closed with the stores', async () => {
+  it('on a client of the caller’s: its prefix counts, its queueing and its laziness do not, and it is not closed with the stores', async () => {
     const redis = await server()
-    const client = new Redis(redis.url, { keyPrefix: 'app:' })
+    const client = new Redis(redis.url, { keyPrefix: 'app:', lazyConnect: true })
     closing({ close: () => client.disconnect() })
     const stores = redisStores(client, { prefix: 'agent:', ...PATIENT })
     await useAll(stores)

@@ -69,7 +69,7 @@ export function connect(redisOrUrl: RedisClient | string, commandTimeoutMs: numb
   }
 }
 
-/** A client of the seller stays as it is: its options may queue commands, and the seller may use it to subscribe. */
+/** A client of the seller stays as it is: its options may queue commands and connect late, and the seller may use it to subscribe. */
 function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number): RedisClient {
   const failFast = {
     enableOfflineQueue: false,
@@ -83,8 +83,9 @@ function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number):
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
   if (typeof redisOrUrl === 'string') return clientOfUrl(redisOrUrl, failFast)
-  if (!redisOrUrl.isCluster) return (redisOrUrl as Redis).duplicate(failFast)
+  if (!redisOrUrl.isCluster) return (redisOrUrl as Redis).duplicate({ ...failFast, lazyConnect: false })
   return (redisOrUrl as Cluster).duplicate([], {
+    lazyConnect: false,
     enableOfflineQueue: false,
     clusterRetryStrategy: reconnectAfterMs,
     redisOptions: failFast,

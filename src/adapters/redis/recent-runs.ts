@@ -46,10 +46,7 @@ export function redisRuns(connection: Connection, prefix: string, capacity: numb
     push([key], [capacity, ...runs]).catch(() => {})
   }
 
-  if (capacity > 0) {
-    connection.onUp(refresh)
-    connection.onUp(tell)
-  }
+  if (capacity > 0) for (const each of [refresh, tell]) connection.onUp(each)
   return {
     ended({ payer: _, error: __, logs: ___, ...call }) {
       if (capacity < 1) return

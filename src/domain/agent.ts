@@ -140,11 +140,8 @@ export function agentOf(
     )
   if (payTo === undefined || (payTo as unknown) === '')
     refuse('payTo is missing: is the environment variable set?', 'invalid_address')
-  if (!isAddress(payTo))
-    return refuse(
-      `payTo is an Algorand address of 58 base32 characters, not ${shown(payTo)}`,
-      'invalid_address',
-    )
+  const noAddress = `payTo is an Algorand address of 58 base32 characters, not ${shown(payTo)}`
+  if (!isAddress(payTo)) return refuse(noAddress, 'invalid_address')
   const network = networkFacts(read.network ?? 'mainnet', refuse).given
   // A checked agent that is checked again has the endpoint that sells balances already.
   const checked = endpoints.filter(({ sells }) => sells === undefined).map(def => endpoint(def as never))

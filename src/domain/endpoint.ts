@@ -170,13 +170,12 @@ export function endpoint<
   Type extends BodyType = 'json',
 >(options: EndpointOptions<Input, Type>): EndpointDef {
   const { name } = options
-  if (typeof name !== 'string' || !NAME.test(name))
-    throw new SvcError(
-      `An endpoint's name is made of lowercase letters, digits, '-' and single '/', not ${shown(name)}`,
-      'invalid_name',
-    )
-  const refuse = (why: string): never => {
-    throw new SvcError(`Endpoint '${name}': ${why}`, 'invalid_endpoint')
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    const why = `An endpoint's name is made of lowercase letters, digits, '-' and single '/', not ${shown(name)}`
+    throw new SvcError(why, 'invalid_name')
+  }
+  const refuse = (why: string, code = 'invalid_endpoint'): never => {
+    throw new SvcError(`Endpoint '${name}': ${why}`, code)
   }
   const read = readDefinition(options, OPTIONS, refuse)
   const { price, subscription, bodyType, timeout = TIMEOUT_DEFAULT_MS } = read
@@ -197,8 +196,8 @@ export function endpoint<
   if (bodyType !== 'json' && schemas.input !== undefined)
     refuse(`input describes JSON, and bodyType is ${bodyType}`)
   if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS)
-    throw new SvcError(
-      `Endpoint '${name}': timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${shown(timeout)}`,
+    refuse(
+      `timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${shown(timeout)}`,
       'invalid_timeout',
     )
   // RFC 9745.

@@ -64,11 +64,8 @@ export function readRpc(
     )
   if (isWithin(message, ENVELOPE_BOUNDS, inputsIn(method, params))) return { id, method, params }
   const { values, characters } = ENVELOPE_BOUNDS
-  throw new RpcRefusal(
-    INVALID_REQUEST,
-    `Beside the input of a call, a message has at most ${values} values and ${characters} characters of text.`,
-    { code: 'message_too_large' },
-  )
+  const why = `Beside the input of a call, a message has at most ${values} values and ${characters} characters of text.`
+  throw new RpcRefusal(INVALID_REQUEST, why, { code: 'message_too_large' })
 }
 
 /** The id of the received message, for an error about it; null where it has no usable id. */

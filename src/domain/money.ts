@@ -17,10 +17,8 @@ export function usdToBaseUnits(usd: unknown): bigint {
   const match = typeof usd === 'string' ? USD.exec(usd) : null
   const baseUnits = match ? BigInt(match[1]! + (match[2] ?? '').padEnd(USDC_DECIMALS, '0')) : 0n
   if (baseUnits > 0n && baseUnits <= BASE_UNITS_MAX) return baseUnits
-  throw new SvcError(
-    `A price is a positive USD amount of at most ${USDC_DECIMALS} decimals, such as '$0.01', not ${shown(usd)}`,
-    'invalid_price',
-  )
+  const message = `A price is a positive USD amount of at most ${USDC_DECIMALS} decimals, such as '$0.01', not ${shown(usd)}`
+  throw new SvcError(message, 'invalid_price')
 }
 
 const COST = /^\$?(\d{1,13})(?:\.(\d{1,30}))?$/

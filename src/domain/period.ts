@@ -13,10 +13,8 @@ const PERIOD_MAX_MS = 3_653 * DAY_MS
 export function periodMs(period: unknown): number {
   const ms = readPeriodMs(period)
   if (ms !== undefined) return ms
-  throw new SvcError(
-    `A period is a whole number and a unit (ms, s, m, h, d, w), at most ten years, such as '30d', not ${shown(period)}`,
-    'invalid_endpoint',
-  )
+  const message = `A period is a whole number and a unit (ms, s, m, h, d, w), at most ten years, such as '30d', not ${shown(period)}`
+  throw new SvcError(message, 'invalid_endpoint')
 }
 
 /** As {@link periodMs}, for what another party says: `undefined` where it is no period. */

@@ -93,7 +93,7 @@ export interface BalanceTold {
   readonly id: string
   /** What the call took from it; absent where it took nothing, or a stream has not ended. */
   readonly charged?: number
-  /** The most that a stream which has not ended may take. */
+  /** The most that a stream which has not ended may take; where the balance does not suffice, what other calls may. */
   readonly reserved?: number
   /** What is left: after a call, all that is not used; where the balance does not suffice, what another call could take. */
   readonly left?: number

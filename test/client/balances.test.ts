@@ -430,29 +430,105 @@ describe('topUp', () => {
     expect((await make().balances()).map(({ left }) => left)).toHaveLength(2)
   })
 
-  it('is not done, and nothing is paid beside, while calls of this client hold what they may give back', async () => {
-    const door = gate()
-    const metered = priced('metered', '$0.02', {
-      async handler({ charge }: HandlerContext) {
-        door.enter()
-        await door.opened
-        charge('$0.001')
-        return {}
-      },
+  describe('while calls hold what they may give back', () => {
+    const TOP_UP = { below: '$0.01', amount: '$0.05' }
+    /** Each call may take $0.02, and takes $0.001; a stream has an event first. All wait at the door. */
+    const held = async () => {
+      const door = gate()
+      const costs = { name: 'metered', price: '$0.02' }
+      const metered = priced('metered', '$0.02', {
+        async handler({ charge }: HandlerContext) {
+          door.enter()
+          await door.opened
+          charge('$0.001')
+          return {}
+        },
+      })
+      const streamed = defineEndpoint({
+        ...costs,
+        name: 'streamed',
+        stream: true,
+        async *handler({ charge }: HandlerContext) {
+          charge('$0.001')
+          yield { n: 1 }
+          door.enter()
+          await door.opened
+          yield { n: 2 }
+        },
+      })
+      const seller = await shop([work, metered, streamed])
+      /** Quotes and refusals: each call of a client that has no quote yet asks for one. */
+      const quoted = async (count: number) => {
+        while (seller.ended.filter(({ final }) => final === 'quoted').length < count) await seller.nextEnded()
+      }
+      return { seller, door, quoted, at: (name: string) => `${seller.url}/${name}` }
+    }
+    const read = async ({ events }: { events(): AsyncIterable<unknown> }) => {
+      let count = 0
+      for await (const _ of events()) count++
+      return count
+    }
+
+    it('is not done, and nothing is paid beside', async () => {
+      const { seller, door, quoted, at } = await held()
+      const { client, call, spent } = buyer(seller, { topUp: TOP_UP })
+      await client.topUp(seller.url, '$0.05')
+      await call()
+      const calls = client.callMany(Array.from({ length: 5 }, () => ({ url: at('metered'), body: {} })))
+      await door.entered(2)
+      await quoted(1 + 5 + 3)
+      door.open()
+      const charged = (await calls).map(outcome => outcome.ok && outcome.result.charged)
+      expect([charged, spent()]).toEqual([Array(5).fill('1000'), 50_000n])
     })
-    const seller = await shop([work, metered])
-    const { client, call, spent } = buyer(seller, { topUp: { below: '$0.01', amount: '$0.05' } })
-    await client.topUp(seller.url, '$0.05')
-    await call()
-    const requests = Array.from({ length: 5 }, () => ({ url: `${seller.url}/metered`, body: {} }))
-    const calls = client.callMany(requests)
-    await door.entered(2)
-    const refused = () =>
-      seller.ended.filter(({ endpoint, final }) => endpoint === 'metered' && final === 'quoted')
-    while (refused().length < 3 + 5) await seller.nextEnded()
-    door.open()
-    const charged = (await calls).map(outcome => outcome.ok && outcome.result.charged)
-    expect([charged, spent()]).toEqual([Array(5).fill('1000'), 50_000n])
+
+    it('is not done for streams, each of which holds its price until it has been read', async () => {
+      const { seller, door, quoted, at } = await held()
+      const { client, call, spent } = buyer(seller, { topUp: TOP_UP })
+      await client.topUp(seller.url, '$0.05')
+      await call()
+      const reads = Array.from({ length: 5 }, async () => read(await client.stream(at('streamed'), {})))
+      await door.entered(2)
+      // Each of the three that wait is refused once more.
+      await quoted(1 + 5 + 3 + 3)
+      door.open()
+      expect([await Promise.all(reads), spent()]).toEqual([Array(5).fill(2), 50_000n])
+    })
+
+    it('is not done for what other processes with this ledger hold', async () => {
+      const { seller, door, quoted, at } = await held()
+      const ledger = memorySpendLedger()
+      const { client, make, spent } = buyer(seller, { ledger, topUp: TOP_UP })
+      await client.topUp(seller.url, '$0.05')
+      const first = [1, 2].map(() => client.call(at('metered'), {}))
+      await door.entered(2)
+      const others = [1, 2].map(() => make().call(at('metered'), {}))
+      await quoted(2 + 2 + 2)
+      door.open()
+      const results = await Promise.all([...first, ...others])
+      expect([results.map(({ charged }) => charged), spent()]).toEqual([Array(4).fill('1000'), 50_000n])
+    })
+
+    it.each([
+      ['buys', { topUp: TOP_UP }, { charged: '10000' }],
+      ['pays by itself', {}, { payment: { amount: '10000' } }],
+    ])(
+      'a call in the loop of the stream that holds it waits for no end of that, and %s',
+      async (_, options, paid) => {
+        const { seller, door, at } = await held()
+        const { client, call, spent } = buyer(seller, options)
+        await client.topUp(seller.url, '$0.02')
+        const { events } = await client.stream(at('streamed'), {})
+        const results: unknown[] = []
+        for await (const _ of events()) {
+          results.push(await call())
+          door.open()
+        }
+        expect(results).toMatchObject([paid, paid])
+        const before = spent()
+        expect([(await call()).charged, spent()]).toEqual(['10000', before])
+      },
+    )
   })
 
   it.each(['$0.2', '$0.20'])(

@@ -20,6 +20,7 @@ const number = ({ headers }: Response, name: string) => {
 const charged = (response: Response) => number(response, 'x-svc-charged')
 const codeOf = async (response: Response) => (await jsonOf(response)).error.code
 const left = (response: Response) => number(response, 'x-svc-balance')
+const reserved = (response: Response) => number(response, 'x-svc-reserved')
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads documents of any shape
 const jsonOf = async (response: Response | Promise<Response>): Promise<any> => (await response).json()
@@ -99,7 +100,7 @@ describe('a balance', () => {
     const full = await call()
     expect([full.status, charged(full), left(full)]).toEqual([200, 10_000, 6_900])
     const refused = await call()
-    expect([refused.status, left(refused)]).toEqual([402, 6_900])
+    expect([refused.status, left(refused), reserved(refused)]).toEqual([402, 6_900, 0])
     expect(challengeIn(refused).accepts[0]!.amount).toBe('10000')
     expect(challengeIn(refused).error).toMatch(/does not suffice: \$0\.0069 can be taken/)
     expect(received(seller)).toBe(20_000n)
@@ -223,7 +224,7 @@ describe('a balance', () => {
     const first = call({ body: { does: 'wait' } })
     await door.entered()
     const second = await call()
-    expect([second.status, left(second)]).toEqual([402, 0])
+    expect([second.status, left(second), reserved(second)]).toEqual([402, 0, 10_000])
     door.open()
     expect([(await first).status, left(await first)]).toEqual([200, 0])
   })
@@ -370,7 +371,7 @@ describe('a stream on a balance', () => {
     const seller = await opened([endpoint, look])
     const { call } = await bought(seller)
     const answer = await call({ at: 'stream' })
-    expect([answer.status, number(answer, 'x-svc-reserved')]).toEqual([200, 10_000])
+    expect([answer.status, reserved(answer)]).toEqual([200, 10_000])
     expect(await answer.text()).toContain('{"n":2}')
     await expect.poll(async () => left(await call({ body: { costs: '$0' } }))).toBe(18_000)
     expect(seller.ended.find(run => run.endpoint === 'stream')).toMatchObject({

@@ -43,10 +43,9 @@ const TASK_ID_LENGTH_MAX = 256
 
 /** A payment may have been sent for a task that is over, so the answer does not invite to pay again. */
 export function unknownTask(): RpcRefusal {
-  return new RpcRefusal(
-    TASK_NOT_FOUND,
-    'There is no such task: it never was, it failed, or its time is over. If you sent a payment for it, look the payment up before you pay again.',
-  )
+  const message =
+    'There is no such task: it never was, it failed, or its time is over. If you sent a payment for it, look the payment up before you pay again.'
+  return new RpcRefusal(TASK_NOT_FOUND, message)
 }
 
 export function tooLargeForTask(bytesMax: number): RpcRefusal {

@@ -83,10 +83,8 @@ function feeOf(transaction: Uint8Array, addedBytes: bigint, suggested: Suggested
 
 function boundedFee(feeMicroAlgos: bigint): bigint {
   if (feeMicroAlgos <= FEE_MAX_MICRO_ALGOS) return feeMicroAlgos
-  throw new SdkError(
-    `The node asks for a fee of ${feeMicroAlgos} microalgos, more than ${FEE_MAX_MICRO_ALGOS}; nothing was signed`,
-    'fee_too_high',
-  )
+  const message = `The node asks for a fee of ${feeMicroAlgos} microalgos, more than ${FEE_MAX_MICRO_ALGOS}; nothing was signed`
+  throw new SdkError(message, 'fee_too_high')
 }
 
 interface CommonFields {

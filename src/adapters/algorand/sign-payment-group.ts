@@ -81,11 +81,8 @@ export function algorandPaymentSigner(options: PaymentSignerOptions): PaymentSig
       const signature = await (timeoutMs === undefined
         ? signing
         : withTimeout(clock, timeoutMs, signing, new SdkError(late, 'signer_timeout')))
-      if (externalKey && !isSignedBy(sender, group, signature))
-        throw new SdkError(
-          `The signer did not sign the payment as ${key.address}; nothing was paid`,
-          'invalid_key',
-        )
+      const wrong = `The signer did not sign the payment as ${key.address}; nothing was paid`
+      if (externalKey && !isSignedBy(sender, group, signature)) throw new SdkError(wrong, 'invalid_key')
       const { txId, firstValid, lastValid } = group
       return { payload: payloadOf(group, signature, challenge, accepted), txId, firstValid, lastValid }
     },
@@ -100,11 +97,8 @@ function prefixed(text: Uint8Array): Uint8Array {
 }
 
 function termsOf(accepted: PaymentRequirements, network: NetworkFacts) {
-  if (!isIdOf(network, accepted.network))
-    throw new SdkError(
-      `The quote is for ${String(accepted.network)}, this key pays on ${network.name}`,
-      'network_mismatch',
-    )
+  const other = `The quote is for ${String(accepted.network)}, this key pays on ${network.name}`
+  if (!isIdOf(network, accepted.network)) throw new SdkError(other, 'network_mismatch')
   const { scheme, extra } = accepted
   const amount = parseBaseUnits(accepted.amount)
   const assetId = parseBaseUnits(accepted.asset)

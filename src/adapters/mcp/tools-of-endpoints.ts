@@ -27,10 +27,8 @@ export function endpointTools(endpoints: readonly EndpointDef[]): ReadonlyMap<st
         const { name, description } = def
         const made = toolOf({ name, description, input: schemaOfMessage(def), ...priceShown(def) })
         if (!FREE_TOOLS.some(free => free.name === made.tool.name)) return [made.tool.name, { def, ...made }]
-        throw new SvcError(
-          `Endpoint '${name}': its MCP tool would be named '${made.tool.name}', as a free tool is; choose another name`,
-          'invalid_endpoint',
-        )
+        const message = `Endpoint '${name}': its MCP tool would be named '${made.tool.name}', as a free tool is; choose another name`
+        throw new SvcError(message, 'invalid_endpoint')
       }),
   )
 }

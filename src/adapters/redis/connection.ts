@@ -98,9 +98,8 @@ function clientOfUrl(url: string, options: RedisOptions): Redis {
     // ioredis would take `http` for the name of a host.
     if (!/^https?:/.test(url)) return new Redis(url, options)
   } catch {}
-  throw new Error(
-    'The URL of Redis cannot be read: redis://[[user]:password@]host[:port][/db], each part URL-encoded',
-  )
+  const form = 'redis://[[user]:password@]host[:port][/db], each part URL-encoded'
+  throw new Error(`The URL of Redis cannot be read: ${form}`)
 }
 
 /**

@@ -38,6 +38,7 @@ export function noteTaken({ balance }: Call, taken: UnitsTaken, units: number): 
   balance!.reserved = taken.verdict === 'taken' ? units : undefined
   if (taken.verdict === 'none') balance!.left = undefined
   else balance!.left = taken.verdict === 'short' ? taken.free : taken.unused
+  balance!.held = taken.verdict === 'short' ? taken.unused - taken.free : undefined
 }
 
 /** What the store is to count: what the handler said, else the price. Nothing can change it afterwards. */

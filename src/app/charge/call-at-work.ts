@@ -78,6 +78,8 @@ export interface CallsBalance {
   readonly id: string
   /** The most that the call may cost, where the store has reserved it. Written by `open` and `entitle`. */
   reserved: number | undefined
+  /** What other calls have reserved, where the balance does not suffice. */
+  held?: number | undefined
   left: number | undefined
   /** What the handler says that the call cost; `undefined` for the price. */
   said: number | 'nonsense' | undefined

@@ -51,10 +51,10 @@ function callsLeftOf({ window, earlier: { replayed } }: Call, final: ChargeFinal
 
 function balanceOf({ balance, earlier, handled }: Call, final: ChargeFinal): BalanceTold | undefined {
   if (balance === undefined) return undefined
-  const { id, left } = balance
+  const { id, held, left } = balance
   if (OUTCOMES[final].charged === 'earlier') return { id, charged: earlier.replayed!.charged }
   // What a stream costs is known when it has ended.
-  if (final !== 'counted') return { id, left }
+  if (final !== 'counted') return { id, reserved: held, left }
   const isOver = handled.streamEnd === undefined
   return isOver ? { id, charged: balance.charged, left } : { id, reserved: balance.reserved, left }
 }

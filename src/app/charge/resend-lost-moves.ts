@@ -110,10 +110,8 @@ function pendingMoves<Move extends { readonly how: string; readonly payment?: st
         const [move] = pending.splice(Math.max(dropped, 0), 1) as [Move]
         const { how, payment } = move
         onDropped(move)
-        logger.error(
-          { how, txId: payment },
-          'too many moves wait for the store: leases and the chain close this one',
-        )
+        const message = 'too many moves wait for the store: leases and the chain close this one'
+        logger.error({ how, txId: payment }, message)
       }
       pending.push(move)
       if (!isRunning && !isClosed) wait()

@@ -4,29 +4,28 @@
  */
 import { SdkError, SvcError } from '../../domain/errors.js'
 import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
-import { formatUsd, parseBaseUnits } from '../../domain/money.js'
-import {
-  BALANCE_KEY_HEADER,
-  decodeAnswerHeader,
-  MAX_CHARGE_HEADER,
-  type PaymentRequired,
-} from '../../domain/x402.js'
-import { unlessAborted } from '../../ports/clock.js'
+import { formatUsd } from '../../domain/money.js'
+import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER, type PaymentRequired } from '../../domain/x402.js'
 import { randomId } from '../../ports/random.js'
+import { balanceIn } from './bought-subscription.js'
 import type { HttpRequest } from './build-request.js'
 import { buyBalance } from './buy-balance.js'
 import { isReplay } from './charge-evidence.js'
 import { balanceInDoubt, callFailed } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import type { HeldBalance } from './held-balances.js'
-import { errorCodeOf, exchangeOver, type HttpReply, isSuccess } from './http-reply.js'
+import { errorCodeOf, exchangeOver, isSuccess } from './http-reply.js'
 import type { Asking } from './purchase.js'
 import { type BalanceOffer, challengeOf, isQuote } from './read-quote.js'
-import type { BalanceReceipt, Outcome, StreamCost, Warning } from './result-types.js'
+import type { Outcome, StreamCost, Warning } from './result-types.js'
 import { ONCE, pause, type UnpaidReply } from './send-with-retries.js'
 
 const GONE = { message: 'The balance of an earlier call is gone', code: 'balance_gone' }
 export const REREAD_MS = 5_000
+/** A balance that other calls hold is asked again, after pauses that double, for a minute. */
+const HELD_PAUSE_MS = 100
+const HELD_PAUSE_MAX_MS = 3_200
+const HELD_MAX_MS = 60_000
 const COST_POLL_MS = 100
 /** A call has its answer by then, and waits no longer. */
 const COST_MS = 10_000
@@ -47,9 +46,15 @@ export function onBalance(
   const doubt = balances.doubtOf(request.url, idempotencyKey)
   const doubted = doubt?.key
   const tried = new Set<string>()
+  /** Balances that would suffice without what other calls have reserved. */
+  const held = new Set<string>()
+  let heldMs = HELD_PAUSE_MS
+  const heldUntilMs = clock.monotonic() + HELD_MAX_MS
   const warnings: Warning[] = []
   let hasToppedUp = false
   let isRepriced = false
+  /** Of the stream that the call has opened. */
+  let reader: Outcome['reader']
   let hasAskedAll = false
 
   /** With a given key, the seller may have the answer of an earlier call, also on a balance that is used up. */
@@ -63,8 +68,13 @@ export function onBalance(
   async function pick(agent: string, most: bigint): Promise<HeldBalance | undefined> {
     if (usable(agent, most).length === 0) await balances.read(REREAD_MS)
     // While other calls hold a part of the balances that they may give back, nothing is bought and nothing is paid.
-    while (usable(agent, most).length === 0 && (await unlessAborted(balances.freed(tried), signal, nothing)))
-      tried.clear()
+    while (usable(agent, most).length === 0 && held.size > 0) {
+      const mayWait = clock.monotonic() < heldUntilMs && [...held].some(balances.mayBeFreed)
+      if (mayWait) await pause(clock, heldMs, signal, nothing)
+      heldMs = Math.min(2 * heldMs, HELD_PAUSE_MAX_MS)
+      for (const key of held) mayWait ? tried.delete(key) : balances.short(key)
+      held.clear()
+    }
     const all = balances.of(agent)
     if (!topUp || hasToppedUp || doubted !== undefined || all.length === 0 || topUp.amount < most)
       return usable(agent, most)[0]
@@ -100,16 +110,21 @@ export function onBalance(
 
   async function sendOn(key: string, offer: BalanceOffer, most: bigint): Promise<UnpaidReply> {
     if (signal?.aborted) throw new SdkError(nothing, 'aborted')
+    const call = balances.begin(key)
     try {
-      const asking = send(settings, on(key, most, finishPaid ? undefined : signal))
-      const asked = await balances.during(key, asking)
+      const asked = await send(settings, on(key, most, finishPaid ? undefined : signal))
       const { reply } = asked
       const mayBeTaken = asked.everLost || doubted !== undefined || reply.status < 400
       if (mayBeTaken && (!isSuccess(reply) || reply.oversized)) throw callFailed(origin, reply)
       balances.doubt(request.url, idempotencyKey)
       slot.idempotencyKey = undefined
+      const isOpen = reply.body !== undefined && balanceIn(reply).balance.charged === undefined
+      if (isOpen) call.reads(false)
+      else call.over()
+      reader = isOpen ? call : undefined
       return asked
     } catch (error) {
+      call.over()
       if (!(error instanceof SvcError)) throw error
       balances.doubt(request.url, idempotencyKey, { key, offer })
       slot.idempotencyKey = idempotencyKey
@@ -119,7 +134,7 @@ export function onBalance(
 
   function served(agent: string, key: string, most: bigint, asked: UnpaidReply): Outcome {
     const accepted = accept(asked)
-    const { balance, taken } = toldIn(asked.reply)
+    const { balance, taken } = balanceIn(asked.reply)
     const isBroken = taken > most && !(given !== undefined && isReplay(asked.reply))
     const { left } = balance
     if (isSuccess(asked.reply))
@@ -129,7 +144,7 @@ export function onBalance(
     if (balance.receipt && balance.receipt.charged !== balance.charged)
       warnings.push({ code: 'balance_mismatch', message: `The receipt names another charge` })
     const isStream = isSuccess(asked.reply) && balance.charged === undefined
-    return { ...accepted, balance, idempotencyKey, warnings, ...(isStream && { cost }) }
+    return { ...accepted, balance, idempotencyKey, warnings, reader, ...(isStream && { cost }) }
 
     /** Asks for the kept answer of a stream. Under a limit of nothing no handler runs: a call that cost nothing is quoted. */
     async function cost(): Promise<StreamCost> {
@@ -138,7 +153,7 @@ export function onBalance(
         const restMs = endMs - clock.monotonic()
         const { reply } = await send({ ...settings, retry: ONCE, timeoutMs: restMs }, on(key, 0n, undefined))
         await reply.body?.cancel()
-        const { charged } = isQuote(reply) ? { charged: '0' } : toldIn(reply).balance
+        const { charged } = isQuote(reply) ? { charged: '0' } : balanceIn(reply).balance
         if (charged !== undefined) {
           const rest = BigInt(left ?? 0) - BigInt(charged)
           const told = left && { left: String(rest > 0n ? rest : 0n) }
@@ -178,48 +193,24 @@ export function onBalance(
         return undefined
       const kept = await keptAnswer(offer, most)
       if (kept) return kept
-      const held = await pick(agent, most)
-      if (!held && doubted !== undefined) throw balanceInDoubt(GONE, idempotencyKey)
-      if (!held) return undefined
-      const asked = await sendOn(held.key, offer, most)
-      if (!isQuote(asked.reply)) return served(agent, held.key, most, asked)
+      const found = await pick(agent, most)
+      if (!found && doubted !== undefined) throw balanceInDoubt(GONE, idempotencyKey)
+      if (!found) return undefined
+      const { key } = found
+      const asked = await sendOn(key, offer, most)
+      if (!isQuote(asked.reply)) return served(agent, key, most, asked)
       offer = balances.quoted(request.url, challengeOf(asked.reply))
       if (offer && BigInt(offer.accepted.amount) > most && !isRepriced) {
         isRepriced = true
       } else {
-        tried.add(held.key)
-        balances.short(held.key, toldIn(asked.reply).balance.left !== undefined)
+        tried.add(key)
+        const { balance, reserved } = balanceIn(asked.reply)
+        if (reserved > 0n && BigInt(balance.left ?? 0) + reserved >= most) held.add(key)
+        else balances.short(key, balance.left !== undefined)
       }
     }
     return undefined
   }
 
   return { answer, warnings }
-}
-
-const ID = /^[\w-]{1,128}$/
-
-/** What the seller says of a call on a balance. What cannot be read is left out. */
-function toldIn({ headers }: HttpReply) {
-  const [charged, reserved = 0n, left] = ['charged', 'reserved', 'balance'].map(name =>
-    parseBaseUnits(headers.get(`x-svc-${name}`)),
-  )
-  const taken = charged !== undefined && charged > reserved ? charged : reserved
-  const receipt = receiptIn(headers.get('x-svc-receipt'))
-  return {
-    taken,
-    balance: {
-      ...(charged !== undefined && { charged: String(charged) }),
-      ...(left !== undefined && { left: String(left) }),
-      ...(receipt && { receipt }),
-    },
-  }
-}
-
-function receiptIn(header: string | null): BalanceReceipt | undefined {
-  const { balance, call, ...units } = (header !== null && decodeAnswerHeader(header)) || {}
-  const [charged, left] = [units.charged, units.left].map(value => parseBaseUnits(String(value)))
-  const isNamed = [balance, call].every(id => typeof id === 'string' && ID.test(id))
-  if (!isNamed || charged === undefined || left === undefined) return undefined
-  return { balance: String(balance), call: String(call), charged: String(charged), left: String(left) }
 }

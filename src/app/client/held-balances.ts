@@ -7,9 +7,8 @@ import { isRecord, listIn, type PaymentRequired } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import type { SpendLedger } from '../../ports/spend-ledger.js'
 import { endpointOf, isKey } from './bought-subscription.js'
-import { agentAt, type BalanceOffer, balanceOffer, isQuote } from './read-quote.js'
+import { agentAt, type BalanceOffer, balanceOffer } from './read-quote.js'
 import type { AgentBalance } from './result-types.js'
-import type { UnpaidReply } from './send-with-retries.js'
 
 export interface HeldBalance {
   readonly key: string
@@ -55,6 +54,8 @@ const REMEMBERED_MAX = 1_000
 const CHANGES_MAX = 100
 const ALONE_MAX = 200
 const SHORT_MS = 10_000
+/** A reader does something with what it got, and reads on. */
+const READ_MS = 1_000
 const TOLD_MS = 5_000
 const DAY_MS = 86_400_000
 
@@ -72,8 +73,8 @@ export function heldBalances(
   const shortUntilMs = new Map<string, number>()
   const unknown = new Set<string>()
   const doubts = new Map<string, Doubt>()
-  /** Calls on balances that are under way. */
-  const atWork = new Set<{ readonly key: string; readonly isFreed: Promise<boolean> }>()
+  /** Calls of this process, and when their readers got the last of their streams: never yet where they wait for more, or for an answer. */
+  const atWork = new Set<{ readonly key: string; readMs: number }>()
   const prefix = `${network.key} `
 
   const move = async (change?: { readonly before: string; readonly after: string }) => {
@@ -159,23 +160,25 @@ export function heldBalances(
           balances: account.balances.map(balance => (balance.key === key ? known(balance) : balance)),
         })).catch(() => {})
     },
-    /** Makes a call on a balance: until its end, its seller reserves what it may cost. */
-    async during(key: string, call: Promise<UnpaidReply>): Promise<UnpaidReply> {
-      const own = { key, isFreed: call.then(({ reply }) => !isQuote(reply)).catch(() => true) }
-      atWork.add(own)
-      return call.finally(() => atWork.delete(own))
-    },
-    /** Waits until a call on one of these balances has ended and may have left money. `false` where no call is under way. */
-    async freed(keys: ReadonlySet<string>): Promise<boolean> {
-      for (;;) {
-        const calls = [...atWork].filter(({ key }) => keys.has(key))
-        if (calls.length === 0) return false
-        if (await Promise.race(calls.map(({ isFreed }) => isFreed))) return true
+    /** A call begins on this balance. Until it is over, its seller reserves the most that it may cost. */
+    begin(key: string) {
+      const call = { key, readMs: Number.POSITIVE_INFINITY }
+      atWork.add(call)
+      return {
+        reads(isWaiting: boolean) {
+          call.readMs = isWaiting ? Number.POSITIVE_INFINITY : clock.monotonic()
+        },
+        over: () => atWork.delete(call) && shortUntilMs.delete(key),
       }
     },
-    /** Not asked again for a while: the seller said that it does not suffice, or knows it no more. */
-    short(key: string, isKnown: boolean): void {
-      if (![...atWork].some(own => own.key === key)) shortUntilMs.set(key, clock.monotonic() + SHORT_MS)
+    /** Whether what is reserved there may be given back by itself. Not by streams that nobody reads: their reader may wait for this call. */
+    mayBeFreed(key: string): boolean {
+      const own = [...atWork].filter(call => call.key === key)
+      return own.length === 0 || own.some(({ readMs }) => clock.monotonic() - readMs < READ_MS)
+    },
+    /** Not asked again for a while, or until a call on it is over: it does not suffice, or its seller knows it no more. */
+    short(key: string, isKnown = true): void {
+      shortUntilMs.set(key, clock.monotonic() + SHORT_MS)
       if (!isKnown) unknown.add(key)
     },
     isShort: (key: string) => clock.monotonic() < (shortUntilMs.get(key) ?? 0),

@@ -123,7 +123,7 @@ export interface StreamResult extends Omit<CallResult, 'data'> {
   readonly cost: () => Promise<StreamCost>
 }
 
-interface StreamSettings extends Omit<Watch, 'broken' | 'aborted'> {
+interface StreamSettings extends Omit<Watch, 'broken' | 'aborted' | 'reader'> {
   readonly origin: string
 }
 
@@ -145,6 +145,7 @@ export function streamOf(outcome: Outcome, settings: StreamSettings): StreamResu
   const { origin } = settings
   const body = watchedBody(reply.body!, {
     ...settings,
+    reader: outcome.reader,
     broken: cause => streamBroken(origin, outcome, cause),
     aborted: () => streamAborted(origin, outcome),
   })
@@ -167,6 +168,7 @@ export interface Watch {
   readonly clock: Pick<Clock, 'after'>
   /** Bounds each wait for the next bytes. */
   readonly idleTimeoutMs: number
+  readonly reader?: Outcome['reader']
   readonly broken: (cause: string) => SvcError
   readonly aborted: () => SvcError
 }
@@ -187,15 +189,20 @@ export function watchedBody(source: ReadableStream<Uint8Array>, watch: Watch): R
           leave()
         }
         signal?.addEventListener('abort', abort)
-        unwatch = () => signal?.removeEventListener('abort', abort)
+        unwatch = () => {
+          signal?.removeEventListener('abort', abort)
+          watch.reader?.over()
+        }
         if (signal?.aborted) abort()
       },
       async pull(controller) {
         const silent = `no bytes within ${idleTimeoutMs} ms`
+        watch.reader?.reads(true)
         try {
           const { done, value } = await withTimeout(clock, idleTimeoutMs, reader.read(), silent)
           // Cancelling the reader ends its read as if the stream had ended.
           if (signal?.aborted) return
+          watch.reader?.reads(false)
           if (!done) return controller.enqueue(value)
           unwatch()
           controller.close()

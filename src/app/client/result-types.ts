@@ -157,6 +157,8 @@ export interface Outcome {
   readonly balance?: Pick<CallResult, 'charged' | 'left' | 'receipt'>
   /** Of a stream on a balance: what it took. No answer is withheld where this fails. */
   readonly cost?: () => Promise<StreamCost>
+  /** Of such a stream: is told whether its reader waits for more, and that it is over. */
+  readonly reader?: { reads(isWaiting: boolean): void; over(): void } | undefined
   readonly warnings: readonly Warning[]
 }
 

@@ -53,10 +53,8 @@ function ownFacilitator(
   if (!inProcess)
     throw new SvcError(`The facilitator does not settle on ${network.name}`, 'invalid_facilitator')
   if (own.pays(agent.payTo)) return inProcess
-  throw new SvcError(
-    `The facilitator does not settle payments to ${agent.payTo}: list it in payTo`,
-    'invalid_facilitator',
-  )
+  const message = `The facilitator does not settle payments to ${agent.payTo}: list it in payTo`
+  throw new SvcError(message, 'invalid_facilitator')
 }
 
 export function nodesOf(
@@ -81,10 +79,8 @@ export function nodeStatusLog({ warn, logger }: Settings): NodeWatch {
           genesisHash,
         })
       } else if (status === 'unanswered') {
-        logger.warn(
-          {},
-          'the Algorand node gives no usable answer: rounds are unknown and no settlement can be proven',
-        )
+        const lacks = 'rounds are unknown and no settlement can be proven'
+        logger.warn({}, `the Algorand node gives no usable answer: ${lacks}`)
       } else logger.info({}, 'the Algorand node answers for our network again')
     },
   }

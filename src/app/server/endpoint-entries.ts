@@ -114,11 +114,8 @@ function warnOfMetadata({ serviceName, endpoints }: AgentDef, warn: Warn): void 
   for (const { name, tags, listed } of endpoints) {
     const shown = new Set(quotedTags(tags))
     const hidden = tags.filter(tag => !shown.has(tag))
-    if (listed && hidden.length > 0)
-      warn(
-        `Quotes of endpoint '${name}' leave out the tags ${hidden.join(', ')}: indexes take five different ones, each of 1 to 32 printable ASCII characters`,
-        { endpoint: name },
-      )
+    const message = `Quotes of endpoint '${name}' leave out the tags ${hidden.join(', ')}: indexes take five different ones, each of 1 to 32 printable ASCII characters`
+    if (listed && hidden.length > 0) warn(message, { endpoint: name })
   }
 }
 
@@ -134,10 +131,8 @@ function warnOfSize({ name }: EndpointDef, terms: Terms, basePath: string, warn:
   const { header } = terms.challenge(ORIGIN + basePath, requirements, UNPAID)
   const bytes = `${PAYMENT_REQUIRED_HEADER}: ${header}\r\n`.length
   if (bytes <= QUOTE_BYTES_MAX) return
-  warn(
-    `The quote of endpoint '${name}' is a header of about ${bytes} bytes, and proxies refuse more than ${QUOTE_BYTES_MAX}: shorten the description, the schemas, extra or merchant`,
-    { endpoint: name, bytes },
-  )
+  const message = `The quote of endpoint '${name}' is a header of about ${bytes} bytes, and proxies refuse more than ${QUOTE_BYTES_MAX}: shorten the description, the schemas, extra or merchant`
+  warn(message, { endpoint: name, bytes })
 }
 
 const validator = ajvValidator()

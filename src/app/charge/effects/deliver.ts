@@ -114,12 +114,10 @@ function renderFor(call: Call, returned: unknown, cancellation: Cancellation): A
 }
 
 function fail(deps: ChargeDeps, call: Call, cause: unknown): void {
-  if (handlerFailed.hasSubscribers)
-    handlerFailed.publish({ endpoint: call.endpoint.def.name, traceId: call.traceId, error: cause })
-  deps.logger.error(
-    { err: cause, endpoint: call.endpoint.def.name, traceId: call.traceId },
-    cause instanceof NoAnswer ? cause.message : 'a handler failed',
-  )
+  const failed = { endpoint: call.endpoint.def.name, traceId: call.traceId }
+  if (handlerFailed.hasSubscribers) handlerFailed.publish({ ...failed, error: cause })
+  const message = cause instanceof NoAnswer ? cause.message : 'a handler failed'
+  deps.logger.error({ err: cause, ...failed }, message)
   tell(deps, call, thrownFailure(cause))
   if (deps.rules.keepsMessages) call.handled.thrown = cause instanceof Error ? String(cause) : shown(cause)
 }
@@ -127,10 +125,8 @@ function fail(deps: ChargeDeps, call: Call, cause: unknown): void {
 function tell(deps: ChargeDeps, call: Call, { problem, withheld }: ToldFailure): void {
   call.end.problem = problem
   if (withheld === undefined) return
-  deps.logger.warn(
-    { withheld, endpoint: call.endpoint.def.name, traceId: call.traceId },
-    'a handler failed in words that only the server may say; callers are told others',
-  )
+  const message = 'a handler failed in words that only the server may say; callers are told others'
+  deps.logger.warn({ withheld, endpoint: call.endpoint.def.name, traceId: call.traceId }, message)
 }
 
 const warned = new WeakSet<EndpointEntry>()
@@ -138,8 +134,7 @@ const warned = new WeakSet<EndpointEntry>()
 function warnOnce(deps: ChargeDeps, endpoint: EndpointEntry): void {
   if (warned.has(endpoint)) return
   warned.add(endpoint)
-  deps.logger.warn(
-    { endpoint: endpoint.def.name },
-    'a handler returned an object with a status of 400 or above: it is an answer, and charged; to fail, throw an SvcError or return a Response',
-  )
+  const message =
+    'a handler returned an object with a status of 400 or above: it is an answer, and charged; to fail, throw an SvcError or return a Response'
+  deps.logger.warn({ endpoint: endpoint.def.name }, message)
 }

@@ -30,10 +30,8 @@ export async function recover(deps: ChargeDeps, call: Call) {
     // The earlier call may have stopped when its answer was recorded and the window that it sold was not stored.
     if (window) await storeWindow(deps, call, { ...window, id: soldId(deps, call, window.key) })
   } catch (cause) {
-    deps.logger.error(
-      { err: cause },
-      'what a call that stopped while settling owes was not read, or its window not stored',
-    )
+    const message = 'what a call that stopped while settling owes was not read, or its window not stored'
+    deps.logger.error({ err: cause }, message)
     return 'storeDown'
   }
   const landing = await landingOf(deps, call, owed)

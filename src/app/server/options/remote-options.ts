@@ -107,11 +107,9 @@ export function remotesOf(
   const sandbox = sandboxUrl()
   if (facilitator && facilitatorUrl !== undefined)
     throw invalid('facilitator and facilitatorUrl are two ways to settle: give one of them')
+  const mainnet = 'SVC_SANDBOX is set, and a sandbox is never mainnet: name no network, or testnet'
   if (sandbox && !facilitator && facilitatorUrl === undefined && network.name === 'mainnet')
-    throw new SdkError(
-      'SVC_SANDBOX is set, and a sandbox is never mainnet: name no network, or testnet',
-      'invalid_network',
-    )
+    throw new SdkError(mainnet, 'invalid_network')
   return {
     facilitatorsElsewhere: facilitator
       ? []

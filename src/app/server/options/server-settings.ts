@@ -50,10 +50,8 @@ export function settingsOf(definition: AgentDef, options: HandlerOptions | Serve
 
 function deployed(agent: AgentDef, network: NetworkFacts, payTo: string, warn: Warn): AgentDef {
   if (!isAddress(payTo)) {
-    throw new SvcError(
-      `payTo is an Algorand address of 58 base32 characters, not '${payTo}'`,
-      'invalid_address',
-    )
+    const message = `payTo is an Algorand address of 58 base32 characters, not '${payTo}'`
+    throw new SvcError(message, 'invalid_address')
   }
   if (!isValidAddress(payTo))
     warn(`payTo ${payTo} is no address: its checksum does not hold, and nobody can pay it`)

@@ -1,4 +1,5 @@
 /** What `svc audit` and `svc refunds` take: journals, or running agents that are asked with the token of SVC_AUDIT_TOKEN. */
+import { causeOf } from '../src/app/client/index.js'
 import { type Books, openBooks } from '../src/audit/index.js'
 import {
   isPublicNetwork,
@@ -39,13 +40,22 @@ type JournalFlags = FlagsOf<typeof JOURNAL_FLAGS> & RemoteFlags
 /** Running agents remember the last calls, without payers. */
 export async function booksOf(sources: readonly string[], flags: JournalFlags): Promise<Books> {
   const isUrl = (source: string) => /^https?:\/\//.test(source)
-  const pages = await Promise.all(sources.filter(isUrl).map(url => auditPageOf(url, 'runs.jsonl')))
+  const signal = AbortSignal.timeout(PAGE_MS)
+  const pages = await Promise.all(sources.filter(isUrl).map(url => auditPageOf(url, 'runs.jsonl', signal)))
   return openBooks({
     files: sources.filter(source => !isUrl(source)),
-    remembered: pages.map(({ body }) => body),
+    remembered: pages.map(wholePage),
     remotes: network => journalRemotes(network, flags),
     period: { fromMs: flags.from, toMs: flags.to },
   })
+}
+
+async function* wholePage({ body }: AgentStream): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (error) {
+    throw new SvcError(`The agent broke its answer off (${causeOf(error)})`, 'audit_unavailable')
+  }
 }
 
 /** The node and the indexer that know what a journal speaks of. */
@@ -77,6 +87,10 @@ function networkOfJournal(key: NetworkKey, flag: Network | undefined): NetworkFa
   return isPublicNetwork(key) ? PUBLIC_NETWORKS[key] : undefined
 }
 
+const TYPES = { 'runs.jsonl': 'application/jsonl', events: 'text/event-stream' } as const
+/** What an agent remembers is some megabytes. */
+const PAGE_MS = 60_000
+
 export interface AgentStream {
   readonly body: ReadableStream<Uint8Array>
   /** When it was answered by the agent's clock, to the second. */
@@ -85,30 +99,20 @@ export interface AgentStream {
 
 export async function auditPageOf(
   agentUrl: string,
-  part: 'runs.jsonl' | 'events',
+  part: keyof typeof TYPES,
   signal?: AbortSignal,
 ): Promise<AgentStream> {
   const url = `${agentUrl.replace(/\/+$/, '')}/_svc/audit/${part}`
-  const response = await answerOf(url, signal)
-  const { body, headers } = response
-  if (response.ok && body !== null) return { body, atMs: Date.parse(headers.get('date') ?? '') || 0 }
-  await body?.cancel()
-  throw new SvcError(
-    `${url} answered ${response.status}: ${cureOf(response.status)}`,
-    'audit_unavailable',
-    response.status,
-  )
-}
-
-async function answerOf(url: string, signal: AbortSignal | undefined): Promise<Response> {
   const token = process.env.SVC_AUDIT_TOKEN
-  const headers = token ? { authorization: `Bearer ${token}` } : undefined
-  try {
-    return await fetch(url, { redirect: 'error', headers, signal })
-  } catch (error) {
-    const cause = (error as Error).cause ?? error
-    throw new SvcError(`${url} did not answer (${(cause as Error).message})`, 'audit_unavailable')
-  }
+  const headersSent: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {}
+  const asked = { redirect: 'error', headers: headersSent, signal } as const
+  const { ok, status, headers, body } = await fetch(url, asked).catch(error => {
+    throw new SvcError(`${url} did not answer (${causeOf(error)})`, 'audit_unavailable')
+  })
+  const isPart = headers.get('content-type')?.startsWith(TYPES[part])
+  if (ok && isPart && body !== null) return { body, atMs: Date.parse(headers.get('date') ?? '') || 0 }
+  await body?.cancel()
+  throw new SvcError(`${url} answered ${status}: ${cureOf(status)}`, 'audit_unavailable', status)
 }
 
 function cureOf(status: number): string {

@@ -153,7 +153,8 @@ async function askForPage(options: WholeBazaarOptions, { offset, cursor }: PageS
   const sent = await exchangeOver(fetchImpl, wakefulClock)(request, TIMEOUT_MS)
   if (sent.kind === 'lost') return failed(`${base.origin} did not answer (${sent.cause})`)
   const { reply } = sent
-  if (!isSuccess(reply) || reply.oversized) return failed(`${base.origin} answered ${reply.status}`)
+  if (!isSuccess(reply)) return failed(`${base.origin} answered ${reply.status}`)
+  if (reply.oversized) return failed(`${base.origin} answered more than is read of one page`)
   // One listing that nests deep must not hide the others of its page.
   const page = readIndexPage(recordOf(reply, Number.POSITIVE_INFINITY))
   return page

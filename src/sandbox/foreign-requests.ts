@@ -5,32 +5,22 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isLoopback } from '../domain/caller-ip-network.js'
-
-export interface Foreign {
-  readonly code: 'foreign_host' | 'foreign_origin'
-  readonly message: string
-}
+import { SvcError } from '../domain/errors.js'
 
 /** @param sameOrigin Whether pages of other ports are refused too. */
-export function foreign(
-  { host = '', origin }: IncomingHttpHeaders,
-  sameOrigin: boolean,
-): Foreign | undefined {
+export function foreign({ host = '', origin }: IncomingHttpHeaders, sameOrigin: boolean) {
   const own = loopbackOrigin(`http://${host}`)
   if (own === undefined)
-    return {
-      code: 'foreign_host',
-      message: 'The Host is no name of this machine: use localhost or 127.0.0.1',
-    }
+    return refused('foreign_host', 'The Host is no name of this machine: use localhost or 127.0.0.1')
   if (origin === undefined) return undefined
   const page = loopbackOrigin(origin)
-  if (page === undefined)
-    return { code: 'foreign_origin', message: 'Only pages of this machine may use the sandbox' }
+  if (page === undefined) return refused('foreign_origin', 'Only pages of this machine may use the sandbox')
   if (!sameOrigin || page === own) return undefined
-  return {
-    code: 'foreign_origin',
-    message: 'Only programs and pages of the sandbox’s own origin may control it',
-  }
+  return refused('foreign_origin', 'Only programs and pages of the sandbox’s own origin may control it')
+}
+
+function refused(code: 'foreign_host' | 'foreign_origin', message: string): SvcError {
+  return new SvcError(message, code, 403)
 }
 
 function loopbackOrigin(text: string): string | undefined {

@@ -101,7 +101,7 @@ async function answer(routes: readonly Route[], message: IncomingMessage): Promi
   const wanted = isPreflight ? headers['access-control-request-method'] : method
   const route = allowed.find(each => each.method === wanted)
   const why = foreign(headers, route?.sameOrigin ?? false)
-  if (why) throw new BadRequest(why.code, why.message, 403)
+  if (why) throw why
   if (isPreflight) return ofNode ? NODE_PREFLIGHT : preflight(allowed)
   if (!route) throw noRoute(allowed, ofNode)
   return route.handle({

@@ -60,15 +60,12 @@ async function asked(
   method: string,
   body: object | undefined,
 ): Promise<Record<string, unknown>> {
-  let response: Response
-  try {
-    response = await fetch(url, { method, ...(body && { body: JSON.stringify(body) }) })
-  } catch {
+  const response = await fetch(url, { method, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
     throw new SvcError(
       `No sandbox answers at ${new URL(url).origin}: start one with svc sandbox, or the agent with svc dev --sandbox`,
       'sandbox_unavailable',
     )
-  }
+  })
   const value: unknown = await response.json().catch(() => undefined)
   if (response.ok && isRecord(value)) return value
   throw new SvcError(`${url} answered ${response.status}: this is no sandbox`, 'sandbox_unavailable')

@@ -1,9 +1,12 @@
 /** `svc machines` and `svc audit`, built and run as their users run them, against an agent that really sold something. */
 
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createMachine } from 'xstate'
 import { algodClient } from '../../src/adapters/algorand/algod-and-indexer.js'
 import { algorandPaymentSigner } from '../../src/adapters/algorand/sign-payment-group.js'
@@ -141,6 +144,45 @@ describe('svc audit', () => {
   it('reads a running agent as well', async () => {
     const { code, stdout } = await svc(['audit', seller.url, ...PERIOD], env)
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing differs.') })
+  })
+
+  const JSONL = { 'content-type': 'application/jsonl' }
+  const outOfTime = new AbortController()
+  const endless = (_: IncomingMessage, response: ServerResponse) => {
+    const more = () => void response.write(Buffer.alloc(1024 * 1024, ' '), error => error ?? more())
+    response.writeHead(200, JSONL)
+    more()
+  }
+  it.each<[string, (request: IncomingMessage, response: ServerResponse) => void, RegExp]>([
+    ['a page', (_, response) => void response.end('<p>Welcome'), /answered 200: this may be no agent/],
+    ['one line without an end', endless, /A line has more than 64 MiB: this is no journal/],
+    [
+      'half an answer',
+      (_, response) => {
+        response.writeHead(200, { ...JSONL, 'content-length': 500 })
+        response.write('{"journal":1', () => response.destroy())
+      },
+      /broke its answer off \(\w.*\) \(audit_unavailable\)/,
+    ],
+    [
+      'no end in time',
+      (_, response) => {
+        response.writeHead(200, JSONL)
+        response.write('{"journal":1', () => outOfTime.abort(new Error('no answer in time')))
+      },
+      / \(no answer in time\) \(audit_unavailable\)/,
+    ],
+  ])('ends where what it asks sends %s', async (_, answer, says) => {
+    vi.spyOn(AbortSignal, 'timeout').mockReturnValue(outOfTime.signal)
+    const stranger = createServer(answer).listen(0, '127.0.0.1')
+    await once(stranger, 'listening')
+    const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
+    const { code, stderr } = await svc(['audit', url, ...PERIOD], env)
+    stranger.closeAllConnections()
+    stranger.close()
+    vi.restoreAllMocks()
+    expect(code).toBeGreaterThan(0)
+    expect(stderr).toMatch(says)
   })
 
   it('says how to be let in where the agent does not answer', async () => {

@@ -1,4 +1,7 @@
 /** `svc listen`: the calls of an agent that runs, as they end. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callsIn, isAway } from '../../cli/commands/listen.js'
 import { SvcError } from '../../src/domain/errors.js'
@@ -52,6 +55,14 @@ describe('svc listen', () => {
       expect.stringContaining('SVC_AUDIT_TOKEN (audit_unavailable)'),
     ])
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('did not answer')])
+    const other = createServer((_, response) => void response.end('<p>Welcome')).listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { code, stderr } = await svc([
+      'listen',
+      `http://127.0.0.1:${(other.address() as AddressInfo).port}`,
+    ])
+    other.close()
+    expect([code, stderr]).toEqual([1, expect.stringContaining('answered 200: this may be no agent')])
   })
 })
 

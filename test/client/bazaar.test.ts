@@ -145,6 +145,11 @@ describe('the index', () => {
     })
   }
 
+  it('says so where a page is larger than is read', async () => {
+    const page = await listBazaar(serving({ items: [], padding: 'x'.repeat(17 * 1024 * 1024) }))
+    expect(page).toEqual({ ok: false, error: expect.stringMatching(/answered more than is read/) })
+  })
+
   it('is asked at the global fetch of the moment, for a page of the given size', async () => {
     const asked: string[] = []
     const before = globalThis.fetch

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { normalize } from 'node:path'
+import { SvcError } from '../../domain/errors.js'
 import { journalOf, olderFiles } from './append-to-files.js'
 import { fileBehind, isLocked } from './journal-lock.js'
 import {
@@ -28,6 +29,9 @@ export interface JournalPiece {
 }
 
 const CHUNK_BYTES = 1024 * 1024
+/** More than any call has. */
+const LINE_BYTES_MAX = 64 * 1024 * 1024
+const TOO_LONG = 'A line has more than 64 MiB: this is no journal'
 
 /** The same lines each time, whatever a server deletes or adds. Files of one journal are read in their order, each once. */
 export async function openJournals(paths: readonly string[]) {
@@ -122,14 +126,16 @@ async function* wholeLines(
   chunks: AsyncIterable<Uint8Array>,
   mayEndMidLine: boolean,
 ): AsyncGenerator<Buffer> {
-  let rest = Buffer.alloc(0)
+  let rest: Uint8Array[] = []
+  let bytes = 0
   for await (const chunk of chunks) {
-    const bytes = Buffer.concat([rest, chunk])
-    const end = bytes.lastIndexOf(0x0a) + 1
-    rest = bytes.subarray(end)
-    if (end > 0) yield bytes.subarray(0, end)
+    const end = chunk.lastIndexOf(0x0a) + 1
+    if (end > 0) yield Buffer.concat([...rest, chunk.subarray(0, end)])
+    rest = [...(end > 0 ? [] : rest), chunk.subarray(end)]
+    bytes = (end > 0 ? 0 : bytes) + chunk.length - end
+    if (bytes > LINE_BYTES_MAX) throw new SvcError(TOO_LONG, 'empty_journal')
   }
-  if (rest.length > 0 && !mayEndMidLine) yield rest
+  if (bytes > 0 && !mayEndMidLine) yield Buffer.concat(rest)
 }
 
 export function pieceOf(text: string, order = lineOrder()): JournalPiece {

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { durabilityWarnings } from '../../src/adapters/redis/connection.js'
 import { type RedisStores, redisStores } from '../../src/redis.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 
@@ -67,6 +68,13 @@ describe('a Redis that may forget', () => {
     expect(await warningsOf(['replicaof 127.0.0.1 1', 'appendonly yes'])).toEqual([
       expect.stringContaining('role slave, not master'),
     ])
+  })
+
+  it('is told of: a version that lacks what the scripts use', async () => {
+    const said = (version: string) =>
+      durabilityWarnings({ send: async () => `redis_version:${version}\r\n` } as never)
+    expect(await said('6.2.14')).toEqual([expect.stringContaining('redis_version 6.2.14, not 7.0 or newer')])
+    for (const version of ['7.0.0', '7.4.1', '10.1.0']) expect(await said(version)).toEqual([])
   })
 
   it('is not told of where nothing is wrong', async () => {

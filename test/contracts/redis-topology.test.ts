@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { perMinute } from '../../src/ports/counters.js'
 import { type RedisStores, redisStores } from '../../src/redis.js'
 import { closing } from '../support/closing.js'
+import { clusterPair } from '../support/redis-failover.js'
 import { PATIENT, type RedisServer, startRedis } from '../support/redis-server.js'
 
 async function server(...args: Parameters<typeof startRedis>): Promise<RedisServer> {
@@ -78,6 +79,13 @@ describe('redisStores', () => {
     }
   })
 
+  it('on a Cluster whose owner reads from its replicas: they are read where they are written', async () => {
+    const pair = await clusterPair({ scaleReads: 'slave' })
+    await pair.showsReplica()
+    await useAll(closing(redisStores(pair.client(), PATIENT)))
+    expect(await pair.replica.info('commandstats')).not.toMatch(/^cmdstat_(?:get|hmget|time):/m)
+  })
+
   it('behind a sentinel', async () => {
     const primary = await server()
     const sentinel = await server({
@@ -89,9 +97,9 @@ describe('redisStores', () => {
     await useAll(closing(redisStores(client, PATIENT)))
   })
 
-  it('on a client of the caller’s: its prefix counts, its queueing and its laziness do not, and it is not closed with the stores', async () => {
+  it('on a client of the caller’s: its prefix counts, its queueing, its laziness and its words for numbers do not, and it is not closed with the stores', async () => {
     const redis = await server()
-    const client = new Redis(redis.url, { keyPrefix: 'app:', lazyConnect: true })
+    const client = new Redis(redis.url, { keyPrefix: 'app:', lazyConnect: true, stringNumbers: true })
     closing({ close: () => client.disconnect() })
     const stores = redisStores(client, { prefix: 'agent:', ...PATIENT })
     await useAll(stores)

@@ -1,5 +1,5 @@
 /** A primary and its replica, of which the second takes the first one's place: by a Sentinel, or in a Cluster. */
-import { Cluster, Redis } from 'ioredis'
+import { Cluster, type ClusterOptions, Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { closing } from './closing.js'
 import { startRedis } from './redis-server.js'
@@ -67,7 +67,7 @@ export async function sentinelPair(): Promise<FailoverPair> {
 }
 
 /** For the test that is running. One primary has all slots, so it is a person who promotes the replica. */
-export async function clusterPair(): Promise<FailoverPair> {
+export async function clusterPair(options: ClusterOptions = {}) {
   const settings = [
     ...KEEPS_ALL,
     'cluster-enabled yes',
@@ -83,10 +83,10 @@ export async function clusterPair(): Promise<FailoverPair> {
   await replica.admin.cluster('REPLICATE', id)
   await expect.poll(() => isLinked(replica.admin)).toBe(true)
   await expect.poll(() => replica.admin.cluster('INFO')).toContain('cluster_state:ok')
-  return {
+  const pair: FailoverPair = {
     client() {
       const nodes = [primary, replica].map(({ port }) => ({ host: '127.0.0.1', port }))
-      const client = new Cluster(nodes)
+      const client = new Cluster(nodes, options)
       client.on('error', () => {})
       return closing({ close: () => client.disconnect(), client }).client
     },
@@ -96,6 +96,15 @@ export async function clusterPair(): Promise<FailoverPair> {
       await replica.admin.cluster('FAILOVER', 'TAKEOVER')
       await expect.poll(() => isPrimary(replica.admin)).toBe(true)
       await expect.poll(() => replica.admin.cluster('INFO')).toContain('cluster_state:ok')
+    },
+  }
+  return {
+    ...pair,
+    replica: replica.admin,
+    /** Clients that are made then know the replica, too. */
+    async showsReplica() {
+      const slots = async () => String(await primary.admin.cluster('SLOTS'))
+      await expect.poll(slots).toContain(String(replica.port))
     },
   }
 }

@@ -75,6 +75,7 @@ function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number):
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
+    stringNumbers: false,
     connectTimeout: commandTimeoutMs,
     // Disconnects from a server that hangs. Otherwise each later command would wait for it too.
     socketTimeout: commandTimeoutMs,
@@ -86,6 +87,8 @@ function openClient(redisOrUrl: RedisClient | string, commandTimeoutMs: number):
   if (!redisOrUrl.isCluster) return (redisOrUrl as Redis).duplicate({ ...failFast, lazyConnect: false })
   return (redisOrUrl as Cluster).duplicate([], {
     lazyConnect: false,
+    // A replica may not have the window yet that was sold a moment ago.
+    scaleReads: 'master',
     enableOfflineQueue: false,
     clusterRetryStrategy: reconnectAfterMs,
     redisOptions: failFast,
@@ -149,38 +152,30 @@ export function warnOfRedis(connection: Connection, waitReplicas: number, logger
   })
 }
 
-/** Whether a Redis keeps what it has acknowledged. INFO says so: managed servers often refuse CONFIG. */
-const SETTINGS = [
-  {
-    field: 'maxmemory_policy',
-    wanted: 'noeviction',
-    otherwise: 'a server short of memory drops claims and payments that guard against double charges',
-  },
-  {
-    field: 'aof_enabled',
-    wanted: '1',
-    otherwise: 'a restart forgets payments that were taken since the last snapshot',
-  },
-  {
-    field: 'role',
-    wanted: 'master',
-    otherwise: 'a replica takes no writes: every paid call will be refused',
-  },
-] as const
-
-/** A setting that INFO leaves out is not checked. */
+/** Whether a Redis keeps what it has acknowledged. INFO says so: managed servers often refuse CONFIG. A setting that it leaves out is not checked. */
 export async function durabilityWarnings(
   connection: Connection,
   waitReplicas = 0,
 ): Promise<readonly string[]> {
+  const settings: [field: string, isWell: (is: string) => boolean, why: string][] = [
+    ['redis_version', is => Number.parseFloat(is) >= 7, WHY.redis_version],
+    ['maxmemory_policy', is => is === 'noeviction', WHY.maxmemory_policy],
+    ['aof_enabled', is => is === '1', WHY.aof_enabled],
+    ['role', is => is === 'master', WHY.role],
+    ['connected_slaves', is => Number(is) >= waitReplicas, `and waitReplicas is ${waitReplicas}: ${REFUSED}`],
+  ]
   const info = await connection.send(redis => redis.info())
-  const reported = (field: string) => new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]
-  const warnings = SETTINGS.flatMap(({ field, wanted, otherwise }) => {
-    const is = reported(field)
-    return is === undefined || is === wanted ? [] : [`Redis says ${field} ${is}, not ${wanted}: ${otherwise}`]
+  return settings.flatMap(([field, isWell, why]) => {
+    const is = new RegExp(`^${field}:(\\S*)`, 'm').exec(info)?.[1]
+    return is === undefined || isWell(is) ? [] : [`Redis says ${field} ${is}, ${why}`]
   })
-  const replicas = Number(reported('connected_slaves') ?? waitReplicas)
-  if (replicas >= waitReplicas) return warnings
-  const lacking = `Redis says connected_slaves ${replicas}, and waitReplicas is ${waitReplicas}`
-  return [...warnings, `${lacking}: paid calls will be refused`]
+}
+
+const REFUSED = 'paid calls will be refused'
+const WHY = {
+  redis_version: 'not 7.0 or newer: what is paid for cannot be kept',
+  maxmemory_policy:
+    'not noeviction: a server short of memory drops claims and payments that guard against double charges',
+  aof_enabled: 'not 1: a restart forgets payments that were taken since the last snapshot',
+  role: `not master: a replica takes no writes, and ${REFUSED}`,
 }

@@ -19,17 +19,14 @@ export function replicated(connection: Connection, replicas: number): Replicated
   let links = 0
   client.on('close', () => links++)
 
-  let sent: Promise<void> | undefined
+  let sent: Promise<unknown> | undefined
   let next: Promise<number> | undefined
   /** The replicas that have all earlier writes. Writes share a WAIT, but never one that was sent before them. */
   function reached(): Promise<number> {
     next ??= Promise.resolve(sent).then(() => {
       next = undefined
       const reply = connection.send(redis => (redis as Redis).wait(replicas, waitMs))
-      sent = reply.then(
-        () => {},
-        () => {},
-      )
+      sent = Promise.allSettled([reply])
       return reply
     })
     return next

@@ -116,17 +116,15 @@ function described(
 function written(side: Side, schema: StandardSchema, refuse: (why: string) => never): JSONSchema {
   const { vendor, jsonSchema } = schema['~standard']
   const wayOut = `give ${side}: { schema, jsonSchema }, with the JSON Schema that is published`
-  if (typeof jsonSchema?.[side] !== 'function')
-    return refuse(
-      `${side} is a schema of ${vendor} that gives no JSON Schema. Where the library has a way, take it (valibot: toStandardJsonSchema of @valibot/to-json-schema), or ${wayOut}`,
-    )
+  const ofLibrary = '(valibot: toStandardJsonSchema of @valibot/to-json-schema)'
+  const none = `gives no JSON Schema. Where the library has a way, take it ${ofLibrary}, or ${wayOut}`
+  if (typeof jsonSchema?.[side] !== 'function') return refuse(`${side} is a schema of ${vendor} that ${none}`)
   try {
     return plainCopy(jsonSchema[side]({ target: 'draft-2020-12' }))
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    return refuse(
-      `${side} is a schema of ${vendor} that cannot be written as JSON Schema (${why}): ${wayOut}`,
-    )
+    const not = `cannot be written as JSON Schema (${why}): ${wayOut}`
+    return refuse(`${side} is a schema of ${vendor} that ${not}`)
   }
 }
 

@@ -65,10 +65,9 @@ export function checkedMethods(
 ): readonly Method[] {
   const given: readonly Method[] = [methods].flat()
   const unknown = given.find(each => !METHODS.includes(each))
+  const option = method === methods ? 'method' : 'methods'
   if (unknown !== undefined || given.length === 0)
-    refuse(
-      `${method === methods ? 'method' : 'methods'} is of ${METHODS.join(', ')}, not ${shown(unknown ?? methods)}`,
-    )
+    refuse(`${option} is of ${METHODS.join(', ')}, not ${shown(unknown ?? methods)}`)
   if (method !== undefined && method !== given[0]) refuse('give one of method and methods')
   return Object.freeze([...new Set(given)])
 }
@@ -76,6 +75,7 @@ export function checkedMethods(
 /** @param refuse says what is wrong, in words */
 export function checkedPath(path: unknown, refuse: (why: string) => never): string {
   const form = 'such as /items/:id or /files/*rest'
+  const allowed = `a segment is A-Z a-z 0-9 - . _ ~, or :name, or *name, ${form}`
   if (typeof path !== 'string' || !path.startsWith('/'))
     refuse(`path is a pattern ${form}, not ${shown(path)}`)
   const segments = (path as string).slice(1).split('/')
@@ -84,10 +84,7 @@ export function checkedPath(path: unknown, refuse: (why: string) => never): stri
     const isLast = at === segments.length - 1
     if (LITERAL.test(segment) || (segment === '' && isLast)) continue
     const [, name] = PARAMETER.exec(segment) ?? []
-    if (name === undefined)
-      refuse(
-        `path has the segment ${shown(segment)}; a segment is A-Z a-z 0-9 - . _ ~, or :name, or *name, ${form}`,
-      )
+    if (name === undefined) refuse(`path has the segment ${shown(segment)}; ${allowed}`)
     if (segment.startsWith('*') && !isLast) refuse(`path has ${segment} before its end`)
     if (names.has(name!)) refuse(`path names '${name}' twice`)
     names.add(name!)

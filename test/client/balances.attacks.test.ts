@@ -465,6 +465,25 @@ describe('a call on a balance', () => {
     expect(spent()).toBe(200_000n)
   })
 
+  it('that was lost, and is refused by a seller that says what is reserved, took nothing, as long as that keeps keys', async () => {
+    const refused = { status: 402, headers: { 'x-svc-balance': '0', 'x-svc-reserved': '0' } }
+    let lost: (calls: number) => boolean = calls => calls === 1
+    const { agent, url, onBalance } = await liar({ covered: (_, calls) => (lost(calls) ? 'cut' : refused) })
+    const { client, spent } = payer({ topUp: AGAIN })
+    await client.topUp(agent, '$0.1')
+    await client.topUp(agent, '$0.1')
+    await expect(client.call(url)).rejects.toMatchObject({ status: 402, detail: { charged: 'no' } })
+    expect(new Set(onBalance().map(({ headers }) => headers['x-svc-balance-key'])).size).toBe(1)
+    lost = () => true
+    const again = { idempotencyKey: 'of-a-call-that-is-in-doubt-for-long' }
+    await expect(client.call(url, {}, again)).rejects.toMatchObject({ detail: { charged: 'maybe' } })
+    lost = () => false
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 11 * 60_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    await expect(client.call(url, {}, again)).rejects.toMatchObject({ detail: { charged: 'maybe' } })
+    expect(spent()).toBe(200_000n)
+  })
+
   it.each([
     ['is too large to be read', { ...(counted() as object), body: new Uint8Array(17 * 2 ** 20) }],
     ['leads elsewhere', { status: 302, headers: { location: '/work', 'x-svc-charged': '10000' } }],

@@ -381,6 +381,45 @@ describe('a balance that is held', () => {
 })
 
 describe('two balances', () => {
+  it('that others used up tells of a call in doubt that it took nothing: its key may be used for another', async () => {
+    const door = gate()
+    const waits = priced('waits', '$0.01', {
+      handler({ signal, body }: HandlerContext) {
+        if ((body as { at?: string }).at === undefined) return {}
+        door.enter()
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('left'))))
+      },
+    })
+    const seller = await shop([waits])
+    const { client, call, spent } = buyer(seller)
+    await client.topUp(seller.url, '$0.02')
+    await call({}, 'waits')
+    const stop = new AbortController()
+    const body = { at: 'door' }
+    const ended = call(body, 'waits', { signal: stop.signal }).catch(error => error)
+    await door.entered()
+    const next = seller.nextEnded()
+    stop.abort()
+    const { detail } = await ended
+    expect(detail).toMatchObject({ charged: 'maybe', idempotencyKey: expect.any(String) })
+    expect((await next).final).toBe('abandoned')
+    expect(await call({}, 'waits')).toMatchObject({ charged: '10000', left: '0' })
+    const { idempotencyKey } = detail
+    const refused = await call(body, 'waits', { idempotencyKey }).catch(error => error)
+    expect(refused).toMatchObject({ code: 'call_failed', status: 402, detail: { charged: 'no' } })
+    expect(refused.message).toMatch(
+      /\$0.00 can be taken.*; an earlier attempt took nothing, says the seller$/,
+    )
+    expect(spent()).toBe(20_000n)
+    await client.topUp(seller.url, '$0.02')
+    expect(await call({}, 'waits', { idempotencyKey: 'of-another-call-that-is-not-in-doubt' })).toMatchObject(
+      {
+        charged: '10000',
+      },
+    )
+    door.open()
+  })
+
   it('are taken from in the order in which they end, and a small one that is not enough is passed over', async () => {
     const seller = await shop()
     const { client, call, spent } = buyer(seller)

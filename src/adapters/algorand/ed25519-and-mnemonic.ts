@@ -38,10 +38,8 @@ function fromMnemonic(mnemonic: string): KeyPair {
   if (words.length !== MNEMONIC_WORDS)
     throw invalidKey(`A mnemonic has ${MNEMONIC_WORDS} words, not ${words.length}`)
   const seed = seedFromWords(words)
-  if (seed === undefined)
-    throw invalidKey(
-      'The mnemonic has a word that is not in the list, or its last word does not match the others',
-    )
+  const wrong = 'The mnemonic has a word that is not in the list, or its last word does not match the others'
+  if (seed === undefined) throw invalidKey(wrong)
   return keyPairFromSeed(seed)
 }
 

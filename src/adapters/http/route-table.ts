@@ -144,11 +144,8 @@ function paidRoutes(options: TableOptions, shared: readonly string[], free: Path
     const own = pathOfEndpoint(def)
     if (paramsIn(own).length > 0) continue
     const path = basePath + own
-    if (free.has(path) && !('at' in def))
-      throw new SvcError(
-        `Endpoint '${def.name}' would be at ${path}, which is a free route`,
-        'invalid_options',
-      )
+    const taken = `Endpoint '${def.name}' would be at ${path}, which is a free route`
+    if (free.has(path) && !('at' in def)) throw new SvcError(taken, 'invalid_options')
     exact.set(path, add(exact.get(path) ?? new Map(), def, own))
   }
   const patterned = (path: string, method: string): Methods | undefined => {

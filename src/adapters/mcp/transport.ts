@@ -127,11 +127,8 @@ async function callTool(
     balanceKey: meta[BALANCE_META] ?? incoming.balanceKey,
     maxCharge: typeof most === 'number' ? String(most) : most,
   }
-  if (!areKeys(keys))
-    return errorResult(
-      'invalid_input',
-      'A key or a limit in _meta is 1 to 255 visible ASCII characters. You were not charged.',
-    )
+  const noKeys = 'A key or a limit in _meta is 1 to 255 visible ASCII characters. You were not charged.'
+  if (!areKeys(keys)) return errorResult('invalid_input', noKeys)
   const outcome = await options.charge.call(def.name, {
     ...incoming,
     ...read,

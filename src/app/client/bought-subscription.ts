@@ -142,13 +142,13 @@ const ID = /^[\w-]{1,128}$/
 
 /** What the seller says of a call on a balance. What cannot be read is left out. */
 export function balanceIn({ headers }: Pick<HttpReply, 'headers'>) {
-  const [charged, reserved = 0n, left] = ['charged', 'reserved', 'balance'].map(name =>
+  const [charged, reserved, left] = ['charged', 'reserved', 'balance'].map(name =>
     parseBaseUnits(headers.get(`x-svc-${name}`)),
   )
-  const taken = charged !== undefined && charged > reserved ? charged : reserved
+  const [taken = 0n, most = 0n] = [charged, reserved]
   const receipt = receiptIn(headers.get('x-svc-receipt'))
   return {
-    taken,
+    taken: taken > most ? taken : most,
     reserved,
     balance: {
       ...(charged !== undefined && { charged: String(charged) }),

@@ -28,7 +28,7 @@ const LEASE_MS = 60_000
 /** As long as sellers on `@svc/sdk` keep an answer that nobody has had. With a secret they keep it until the balance ends. */
 const KEPT_MS = 3_600_000
 /** As long as they keep one that was sent: a seller that refuses later has none. */
-const SENT_KEPT_MS = 600_000
+export const SENT_KEPT_MS = 600_000
 const POLL_MS = 250
 const SKEW_MAX_MS = 3_600_000
 

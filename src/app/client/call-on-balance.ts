@@ -9,12 +9,12 @@ import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER, type PaymentRequired } from '../
 import { randomId } from '../../ports/random.js'
 import { balanceIn } from './bought-subscription.js'
 import type { HttpRequest } from './build-request.js'
-import { buyBalance } from './buy-balance.js'
+import { buyBalance, SENT_KEPT_MS } from './buy-balance.js'
 import { isReplay } from './charge-evidence.js'
-import { balanceInDoubt, callFailed } from './client-errors.js'
+import { balanceInDoubt, callFailed, notTaken } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import type { HeldBalance } from './held-balances.js'
-import { errorCodeOf, exchangeOver, isSuccess } from './http-reply.js'
+import { errorCodeOf, exchangeOver, type HttpReply, isSuccess } from './http-reply.js'
 import type { Asking } from './purchase.js'
 import { type BalanceOffer, challengeOf, isQuote } from './read-quote.js'
 import type { Outcome, StreamCost, Warning } from './result-types.js'
@@ -44,7 +44,10 @@ export function onBalance(
   const given = request.headers[IDEMPOTENCY_KEY_HEADER] ?? slot.idempotencyKey
   const idempotencyKey = given ?? randomId(settings.random)
   const doubt = balances.doubtOf(request.url, idempotencyKey)
-  const doubted = doubt?.key
+  const begunMs = doubt?.begunMs ?? clock.now()
+  /** The balance on which alone it may be made: what became of an earlier attempt there is not known. */
+  let only = doubt?.key
+  let refusal: HttpReply | undefined
   const tried = new Set<string>()
   /** Balances that would suffice without what other calls have reserved. */
   const held = new Set<string>()
@@ -60,7 +63,7 @@ export function onBalance(
   /** With a given key, the seller may have the answer of an earlier call, also on a balance that is used up. */
   const usable = (agent: string, most: bigint) =>
     balances.of(agent).filter(({ key, left, broken }) => {
-      if (doubted !== undefined) return key === doubted && !tried.has(key)
+      if (only !== undefined) return key === only && !tried.has(key)
       const mayPay = given !== undefined || (BigInt(left) >= most && !balances.isShort(key))
       return !tried.has(key) && !broken && mayPay
     })
@@ -76,7 +79,7 @@ export function onBalance(
       held.clear()
     }
     const all = balances.of(agent)
-    if (!topUp || hasToppedUp || doubted !== undefined || all.length === 0 || topUp.amount < most)
+    if (!topUp || hasToppedUp || only !== undefined || all.length === 0 || topUp.amount < most)
       return usable(agent, most)[0]
     const isEnough = (isBusy = false) => {
       const left = usable(agent, most).reduce((sum, each) => sum + BigInt(each.left), 0n)
@@ -114,8 +117,12 @@ export function onBalance(
     try {
       const asked = await send(settings, on(key, most, finishPaid ? undefined : signal))
       const { reply } = asked
-      const mayBeTaken = asked.everLost || doubted !== undefined || reply.status < 400
-      if (mayBeTaken && (!isSuccess(reply) || reply.oversized)) throw callFailed(origin, reply)
+      if (asked.everLost) only = key
+      const mayBeTaken = only !== undefined || reply.status < 400
+      // As long as its seller keeps keys, it refuses only one under which nothing was taken.
+      const isKept = Math.abs(clock.now() - begunMs) < SENT_KEPT_MS
+      const isNew = isKept && isQuote(reply) && balanceIn(reply).reserved !== undefined
+      if (mayBeTaken && !isNew && (!isSuccess(reply) || reply.oversized)) throw callFailed(origin, reply)
       balances.doubt(request.url, idempotencyKey)
       slot.idempotencyKey = undefined
       const isOpen = reply.body !== undefined && balanceIn(reply).balance.charged === undefined
@@ -126,7 +133,7 @@ export function onBalance(
     } catch (error) {
       call.over()
       if (!(error instanceof SvcError)) throw error
-      balances.doubt(request.url, idempotencyKey, { key, offer })
+      balances.doubt(request.url, idempotencyKey, { key, offer, begunMs })
       slot.idempotencyKey = idempotencyKey
       throw balanceInDoubt(error, idempotencyKey)
     }
@@ -169,7 +176,7 @@ export function onBalance(
 
   /** A key that was given may have its answer on any balance. Under a limit of nothing none runs the call again. */
   async function keptAnswer(offer: BalanceOffer, most: bigint): Promise<Outcome | undefined> {
-    if (given === undefined || doubted !== undefined || hasAskedAll) return undefined
+    if (given === undefined || only !== undefined || hasAskedAll) return undefined
     hasAskedAll = true
     await balances.read(REREAD_MS)
     const all = balances.of(offer.agent)
@@ -194,17 +201,19 @@ export function onBalance(
       const kept = await keptAnswer(offer, most)
       if (kept) return kept
       const found = await pick(agent, most)
-      if (!found && doubted !== undefined) throw balanceInDoubt(GONE, idempotencyKey)
+      if (!found && only !== undefined)
+        throw refusal ? notTaken(callFailed(origin, refusal)) : balanceInDoubt(GONE, idempotencyKey)
       if (!found) return undefined
       const { key } = found
       const asked = await sendOn(key, offer, most)
       if (!isQuote(asked.reply)) return served(agent, key, most, asked)
-      offer = balances.quoted(request.url, challengeOf(asked.reply))
+      refusal = asked.reply
+      offer = balances.quoted(request.url, challengeOf(refusal))
       if (offer && BigInt(offer.accepted.amount) > most && !isRepriced) {
         isRepriced = true
       } else {
         tried.add(key)
-        const { balance, reserved } = balanceIn(asked.reply)
+        const { balance, reserved = 0n } = balanceIn(refusal)
         if (reserved > 0n && BigInt(balance.left ?? 0) + reserved >= most) held.add(key)
         else balances.short(key, balance.left !== undefined)
       }

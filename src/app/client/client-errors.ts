@@ -2,7 +2,7 @@
 import { SdkError, type SvcError } from '../../domain/errors.js'
 import { formatUsd } from '../../domain/money.js'
 import { isText } from '../../domain/untrusted-text.js'
-import type { PaymentRequired } from '../../domain/x402.js'
+import { type PaymentRequired, recordAt } from '../../domain/x402.js'
 import { type Charged, receiptOf } from './charge-evidence.js'
 import { dataOf, errorBodyOf, errorTextOf, type HttpReply, shortened } from './http-reply.js'
 import { agentAt, type BalanceOffer, challengeOf } from './read-quote.js'
@@ -67,6 +67,12 @@ export function balanceInDoubt(
   const what = `${message}; the balance may have been charged: ask again with the same idempotency key, and do not pay instead`
   const known = typeof detail === 'object' ? detail : {}
   return new SdkError(what, code, status, { ...known, charged: 'maybe', idempotencyKey })
+}
+
+/** What was in doubt is known: its seller would have the answer of an earlier attempt. */
+export function notTaken({ message, code, status, detail }: SvcError): SvcError {
+  const what = `${message}; an earlier attempt took nothing, says the seller`
+  return new SdkError(what, code, status, { ...recordAt(detail), charged: 'no' })
 }
 
 export function needsBalance({ agent, accepted, only }: BalanceOffer, challenge?: PaymentRequired): SvcError {

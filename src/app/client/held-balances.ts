@@ -44,6 +44,7 @@ interface Account {
 interface Doubt {
   readonly key?: string
   readonly offer?: BalanceOffer
+  readonly begunMs?: number
   readonly window?: string
   readonly isLost?: boolean
 }

@@ -124,11 +124,8 @@ const isAsciiUrl = (given: unknown) => URL.canParse(String(given)) && /^[\x21-\x
 const signManifest: Option<ManifestSigner | undefined> = given => {
   if (given === undefined) return undefined
   const { origin, address, sign } = given as ManifestSigner
-  if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-    throw invalid(
-      `advanced.signManifest.origin is an origin such as 'https://agent.example', not ${shown(origin)}`,
-    )
-  }
+  const noOrigin = `advanced.signManifest.origin is an origin such as 'https://agent.example', not ${shown(origin)}`
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin) throw invalid(noOrigin)
   if (!isValidAddress(address)) throw invalid('advanced.signManifest.address is not an Algorand address')
   if (typeof sign !== 'function') throw invalid('advanced.signManifest.sign is not a function')
   return given as ManifestSigner

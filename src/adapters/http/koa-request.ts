@@ -141,8 +141,8 @@ export function callerOf(res: ServerResponse): Caller {
   const whenClosed = (listener: (says: boolean) => void, says: () => boolean, before: boolean) =>
     (exchange ?? res).destroyed ? listener(before) : void res.once('close', () => listener(says()))
   return {
-    // A pipelined request's response has no socket until its turn. The request has one.
-    gone: () => (exchange ? exchange.destroyed : res.closed || res.req.socket.destroyed),
+    // A pipelined request's response has no socket until its turn. The request has one, but on hosts without any, such as of functions.
+    gone: () => (exchange ? exchange.destroyed : res.closed || res.req.socket?.destroyed === true),
     onGone(listener) {
       res.once('close', listener)
       return () => res.off('close', listener)
@@ -158,7 +158,7 @@ function isWritten(res: ServerResponse): boolean {
   // 0 is NO_ERROR (RFC 9113, section 7). To import the constant from `node:http2` takes 1.7 MB.
   if (exchange) return exchange.writableFinished && exchange.rstCode === 0
   // Sockets that are not Node's may lack `errored`: their answers count as written.
-  return res.writableFinished && !res.req.socket.errored
+  return res.writableFinished && !res.req.socket?.errored
 }
 
 /** The headers as HTTP/1 would have them. HTTP/2 names the host `:authority`, and has the method and the path among them. */

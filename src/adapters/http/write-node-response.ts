@@ -117,8 +117,8 @@ const waiting = new WeakMap<Socket, Set<ServerResponse>>()
  * would wait forever. A request that is not pipelined costs one comparison.
  */
 export function closeWithSocket(res: ServerResponse): void {
-  if (res.socket !== null) return
   const { socket } = res.req
+  if (res.socket !== null || !socket) return
   if (socket.closed) return void res.destroy()
   const responses = waiting.get(socket) ?? watched(socket)
   responses.add(res)

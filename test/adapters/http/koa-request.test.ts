@@ -24,3 +24,13 @@ it.each([
   response.emit('close')
   expect(heard).toEqual([arrived])
 })
+
+it('a caller of a host without sockets, such as one of functions, is there, and has what was written', () => {
+  const response = Object.assign(new EventEmitter(), { destroyed: false, writableFinished: true, req: {} })
+  const caller = callerOf(response as unknown as ServerResponse)
+  const heard: boolean[] = []
+  caller.onEnd(end => heard.push(end))
+  expect(caller.gone()).toBe(false)
+  response.emit('close')
+  expect(heard).toEqual([true])
+})

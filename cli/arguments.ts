@@ -99,6 +99,8 @@ export const wholeArgument = (least: number, most: number, says = `It is ${least
     const value = /^\d{1,15}$/.test(text) ? Number(text) : -1
     return value >= least && value <= most ? value : undefined
   })
+/** An empty one, as of a variable that is not set, would be every interface. */
+export const hostArgument = argument('It is an address of this machine.', text => text !== '' && text)
 export const portArgument = wholeArgument(0, 65_535, 'A port is 0 to 65535.')
 export const urlArgument = argument(
   'It is an http(s) URL.',

@@ -11,17 +11,20 @@ const FILE_REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 }
 
+const PORT_REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use: name another (PORT, or --port of svc), or end the program that has it',
+  EACCES: 'is not for this user: name one above 1023',
+}
+type Listened = Record<'port' | 'address' | 'hostname', unknown>
+
 /** `undefined` for any other error. */
 export function systemError(error: unknown): SvcError | undefined {
   if (!(error instanceof Error)) return undefined
-  const { code = '', syscall, path, port } = error as NodeJS.ErrnoException & { port?: number }
-  if (syscall === 'listen' && code === 'EADDRINUSE')
-    return new SvcError(
-      `Port ${port} is in use: name another (PORT, or --port of svc), or end the program that has it`,
-      'port_in_use',
-    )
-  if (syscall === 'listen' && code === 'EACCES')
-    return new SvcError(`Port ${port} is not for this user: name one above 1023`, 'port_in_use')
+  const { code = '', syscall, path, port, address, hostname } = error as NodeJS.ErrnoException & Listened
+  const unusable = syscall === 'listen' ? PORT_REASONS[code] : undefined
+  if (unusable !== undefined) return new SvcError(`Port ${port} ${unusable}`, 'port_in_use')
+  if (code === 'EADDRNOTAVAIL' || syscall === 'getaddrinfo')
+    return new SvcError(`${address ?? hostname} is no address of this machine`, 'invalid_options')
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND')
     return new SvcError(error.message.split('\n')[0]!, 'module_not_found')
   const why = FILE_REASONS[code]

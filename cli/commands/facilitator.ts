@@ -2,7 +2,7 @@
 import { SvcError } from '../../src/domain/index.js'
 import { serveFacilitator } from '../../src/facilitator/serve-facilitator.js'
 import { createFacilitator } from '../../src/facilitator.js'
-import { portArgument, required, urlArgument, wholeArgument } from '../arguments.js'
+import { hostArgument, portArgument, required, urlArgument, wholeArgument } from '../arguments.js'
 import { command } from '../define-command.js'
 import { signalled } from '../exit.js'
 import { NETWORK_OPTION, networkOfFlags } from '../networks.js'
@@ -25,7 +25,7 @@ export const facilitatorCommand = command({
     ['--pay-to <address...>', "addresses whose payments it settles, or 'anyone' (required)"],
     ['--sponsor-file <file>', 'a file with the 25 words of the sponsor that only its owner can read'],
     ['--port <port>', 'port; 0 takes any', portArgument, PORT],
-    ['--host <host>', 'address to listen on; 0.0.0.0 is every interface', { default: '127.0.0.1' }],
+    ['--host <host>', 'address to listen on; 0.0.0.0 is every interface', hostArgument, '127.0.0.1'],
     ['--amount-min <usd>', 'smallest payment that it settles, such as 0.001 (default: 0.000001)'],
     ['--fee-per-payment-max <microalgos>', 'most that one payment may cost (default: 10000)', anyWhole],
     ['--fee-per-day-max <microalgos>', 'most that a day may cost (default: 1000000)', anyWhole],

@@ -10,7 +10,7 @@ import { SvcError } from '../../src/domain/index.js'
 import type { EndpointDef } from '../../src/index.js'
 import { redisStores } from '../../src/redis.js'
 import { checkedTerms, type RouteTerms, sell, type Terms } from '../../src/sell.js'
-import { portArgument, urlArgument, wholeArgument } from '../arguments.js'
+import { hostArgument, portArgument, urlArgument, wholeArgument } from '../arguments.js'
 import { command, type FlagsOf } from '../define-command.js'
 import { callTold } from '../dev/print-reports.js'
 import { ALGOD_OPTION, NETWORK_OPTION, networkFromEnvironment } from '../networks.js'
@@ -26,7 +26,7 @@ const FLAGS = [
   NETWORK_OPTION,
   ['--sandbox', 'sell for play money, on a sandbox beside it'],
   ['--port <port>', 'port (default: PORT, else 4021)', portArgument],
-  ['--host <host>', 'address to listen on (default: every interface)'],
+  ['--host <host>', 'address to listen on (default: every interface)', hostArgument],
   ['--facilitator <url>', 'the facilitator (default: the one that serve uses)', urlArgument],
   ALGOD_OPTION,
   ['--journal <file>', 'keep a journal, for svc audit and svc refunds'],

@@ -486,6 +486,22 @@ describe('the whole page', () => {
     await isWhole()
   })
 
+  it('is on a small phone, whatever its endpoints are called and its income is, and is printed in dark on white', async () => {
+    const endpoint = 'post/v1/organizations/any/projects/any/invoices/any/lines/any'
+    const { url, feed } = await watched({ endpoints: [endpoint] })
+    for (let number = 0; number < WAYS; number++)
+      feed.ended(callOf(number, { endpoint, ...(number % 7 === 0 && { amount: '12345678901234' }) }))
+    const { page } = await look(url, { view: 'overview', width: 320, height: 568, colorScheme: 'dark' })
+    await page.locator('#needs li').getByText(endpoint).waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+    const wider = `[...document.querySelectorAll('#tiles dd')].filter(at => at.scrollWidth > at.clientWidth).length`
+    expect(await page.evaluate(wider)).toBe(0)
+    const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+    const onScreen = await ground()
+    await page.emulateMedia({ media: 'print' })
+    expect([onScreen, await ground()]).toEqual(['rgb(13, 16, 21)', 'rgb(244, 245, 248)'])
+  })
+
   it('has no rule of style that nothing wears', { timeout: 120_000 }, async () => {
     const { url, feed } = await watched()
     const { page } = await look(url, { view: 'overview' })

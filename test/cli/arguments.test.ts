@@ -119,6 +119,17 @@ describe('a port', () => {
   )
 })
 
+describe('an address to listen on', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1 is no address of this machine (invalid_options)\n'],
+    ['no-host.invalid', 'no-host.invalid is no address of this machine (invalid_options)\n'],
+    ['', "option '--host <host>' argument '' is invalid. It is an address of this machine. (usage)\n"],
+  ])('that is none is told: %j', async (host, says) => {
+    const args = ['sell', 'http://127.0.0.1:9', '--sandbox', '--price', 'POST /a=$0.01', '--port', '0']
+    expect(await svc([...args, '--host', host])).toEqual({ code: 2, stdout: '', stderr: `svc: ${says}` })
+  })
+})
+
 describe('a slip', () => {
   it.each([
     [['qoute', 'http://x'], "unknown command 'qoute'. Did you mean quote?"],

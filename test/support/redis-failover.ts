@@ -60,7 +60,9 @@ export async function sentinelPair(): Promise<FailoverPair> {
     replicated: () => allReceived(primary.admin),
     kill: primary.kill,
     async promote() {
-      await sentinel.admin.call('SENTINEL', 'FAILOVER', 'svc')
+      const ask = () => sentinel.admin.call('SENTINEL', 'FAILOVER', 'svc').catch(({ message }) => message)
+      // NOGOODSLAVE, where it has heard nothing from the replica for five seconds.
+      await expect.poll(ask, { timeout: 45_000 }).toBe('OK')
       await expect.poll(() => isPrimary(replica.admin), { timeout: 45_000 }).toBe(true)
     },
   }

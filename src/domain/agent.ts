@@ -133,11 +133,8 @@ export function agentOf(
   }
   const read = readDefinition(options, OPTIONS, why => refuse(`the definition of the agent: ${why}`))
   const { name, handle, payTo, balance, bidsOn, serviceName = isLabel(name) ? name : undefined } = read
-  if (typeof handle !== 'string' || !HANDLE.test(handle))
-    refuse(
-      `A handle is 3 to 40 lowercase letters, digits and hyphens, not ${shown(handle)}`,
-      'invalid_handle',
-    )
+  const noHandle = `A handle is 3 to 40 lowercase letters, digits and hyphens, not ${shown(handle)}`
+  if (typeof handle !== 'string' || !HANDLE.test(handle)) refuse(noHandle, 'invalid_handle')
   if (payTo === undefined || (payTo as unknown) === '')
     refuse('payTo is missing: is the environment variable set?', 'invalid_address')
   const noAddress = `payTo is an Algorand address of 58 base32 characters, not ${shown(payTo)}`

@@ -405,11 +405,20 @@ describe('calls that were sold', () => {
 describe('the resource of a quote', () => {
   it.each([
     ['https://seller.example/all?day=1', 'https://seller.example/all'],
-    ['https://other.example/all', 'https://seller.example https://other.example/all'],
-    ['https://seller.example.evil/all', 'https://seller.example https://seller.example.evil/all'],
-    ['the reports', 'https://seller.example the reports'],
+    ['https://other.example/all', 'https://seller.example/ https://other.example/all'],
+    ['https://seller.example.evil/all', 'https://seller.example/ https://seller.example.evil/all'],
+    ['the reports', 'https://seller.example/ the reports'],
   ])('speaks for the origin that was asked alone: %s', (resource, name) => {
     expect(soldAs(url, resource)).toBe(name)
+  })
+
+  it.each([
+    ['https://host.example/one/feed', 'https://host.example/two/ https://host.example/one/feed'],
+    ['https://host.example/twofold/feed', 'https://host.example/two/ https://host.example/twofold/feed'],
+    ['https://host.example/two/../one/feed', 'https://host.example/two/ https://host.example/one/feed'],
+    ['https://host.example/two/reports/daily', 'https://host.example/two/reports/daily'],
+  ])('speaks for no other agent of its host: %s', (resource, name) => {
+    expect(soldAs(new URL('https://host.example/two/a2a'), resource)).toBe(name)
   })
 })
 

@@ -240,6 +240,26 @@ it('the same key of two sellers is two keys: what one answers says nothing of th
   expect(spent()).toBe(2n * PRICE)
 })
 
+it('the key of a window is sent to no other agent of its host, whatever that names as its resource', async () => {
+  const { client, spent } = market.payer()
+  const seller = await market.seller((seen, shop) => {
+    if (seen.payment) return shop.sell(seen.payment, { 'x-svc-subscription': 'key-of-the-good' })
+    if (seen.headers['x-svc-subscription']) return ANSWER
+    return sells(shop, { subscriptionPeriod: '1h' }, `http://${seen.headers.host}/good/feed`)
+  })
+  const { origin } = new URL(seller.url)
+  await client.subscribe(`${origin}/good/feed`, {})
+  await client.call(`${origin}/good/a2a`, {})
+  await client.call(`${origin}/evil/a2a`, {})
+  const keys = (path: string) =>
+    seller.seen.filter(each => each.path === path).map(({ headers }) => headers['x-svc-subscription'])
+  expect([keys('/good/a2a'), keys('/evil/a2a')]).toEqual([
+    [undefined, 'key-of-the-good'],
+    [undefined, undefined],
+  ])
+  expect(spent()).toBe(2n * PRICE)
+})
+
 it('stray keys of many calls at once delay no later call by more than one question', async () => {
   const { client } = market.payer()
   let sold = 0

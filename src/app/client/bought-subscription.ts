@@ -128,10 +128,11 @@ export function fewerThanSold(
   return `The seller says that the window has ${said} calls left; it ${sold}. No other is bought before its end`
 }
 
-/** The resource of a quote, among those of the origin that was asked: no other origin can speak for this one. */
-export function soldAs(url: URL, resource: string): string {
+/** The resource of a quote, below the folder of the address that was asked: it speaks for no other origin, nor another agent of one host. */
+export function soldAs({ origin, pathname }: URL, resource: string): string {
+  const folder = origin + pathname.replace(/[^/]*$/, '')
   const named = URL.canParse(resource) ? endpointOf(new URL(resource)) : resource
-  return named.startsWith(`${url.origin}/`) ? named : `${url.origin} ${named}`
+  return named.startsWith(folder) ? named : `${folder} ${named}`
 }
 
 export function endpointOf({ origin, pathname }: URL): string {

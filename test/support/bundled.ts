@@ -147,8 +147,9 @@ export const { ${names} } = ${sdk}`,
     // Another worker has put its own there meanwhile, and starts what is in it.
     rmSync(own, { recursive: true })
   }
-  for (const name of readdirSync(CACHE).filter(name => isOld(join(CACHE, name))))
-    rmSync(join(CACHE, name), { recursive: true, force: true })
+  const others = readdirSync(CACHE).map(name => join(CACHE, name))
+  for (const other of others.filter(path => path !== place && isOld(path)))
+    rmSync(other, { recursive: true, force: true })
   return place
 }
 

@@ -52,9 +52,9 @@ Examples:
       env,
       changes,
       interruption: stop,
-      onSource: path => {
+      onSource: (path, signature) => {
         sources.add(path)
-        changes?.add(path)
+        changes?.add(path, signature)
       },
       onReport: reporter(offerTeller(local, flags, sources)),
       onLentSdk: () => {

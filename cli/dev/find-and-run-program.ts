@@ -69,7 +69,7 @@ interface DevLoop {
   readonly changes?: SourceChanges
   readonly interruption: Interruption
   onReport(report: Report): void
-  onSource(path: string): void
+  onSource(path: string, signature: string): void
   /** The agent's folder has no `@svc/sdk`, and it got that of this command line. */
   onLentSdk(): void
   say(line: string): void
@@ -85,7 +85,11 @@ export async function runDevLoop(loop: DevLoop): Promise<number> {
   for (;;) {
     const agent = startAgent(entry, env, memory, {
       ...loop,
-      onSource: line => (line === LENT_SDK ? onLentSdk() : loop.onSource(fileURLToPath(line))),
+      onSource(line) {
+        const [url, signature = ''] = line.split(' ')
+        if (url === LENT_SDK) onLentSdk()
+        else loop.onSource(fileURLToPath(url!), signature)
+      },
     })
     interruption.onAgain(agent.signal)
     const changed = changes?.next().then(() => 'changed' as const) ?? NEVER

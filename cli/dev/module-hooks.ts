@@ -1,13 +1,13 @@
 /** Name the agent's sources to `svc dev`, and give it this command line's `@svc/sdk` where its folder has none. */
 import { subscribe } from 'node:diagnostics_channel'
-import { writeSync } from 'node:fs'
+import { statSync, writeSync } from 'node:fs'
 import * as modules from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { OWN_CODE } from '../package.js'
 
-/** The pipe to `svc dev`, a path a line. Written at once: what a program that fails at its start has imported is told, too. */
+/** The pipe to `svc dev`, a line a source: its URL and signature. Written at once: what a program that fails at its start has imported is told, too. */
 export const SOURCES_FD = 4
-/** Stands in the pipe for a path: the agent runs with this SDK. */
+/** Stands in the pipe for a source: the agent runs with this SDK. */
 export const LENT_SDK = '@svc/sdk'
 
 interface Context {
@@ -64,9 +64,16 @@ function elsewhere(specifier: string, context: Context, error: unknown): Context
   throw error
 }
 
-function tell(line: string): void {
+/** Another for each change. Empty for a file that is not there. */
+export function signatureOf(file: string | URL): string {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  return stats ? `${stats.ino}-${stats.mtimeMs}-${stats.size}` : ''
+}
+
+/** With what the file is before it is read: who hears of it later may find it changed. */
+function tell(url: string): void {
   try {
-    writeSync(SOURCES_FD, `${line}\n`)
+    writeSync(SOURCES_FD, url === LENT_SDK ? `${url}\n` : `${url} ${signatureOf(new URL(url))}\n`)
   } catch {
     // `svc dev` has ended.
   }

@@ -1,7 +1,7 @@
 /** Notices changes of an agent's own sources: the files that it has imported, wherever they are, and no others. */
-import { statSync } from 'node:fs'
 import { dirname, sep } from 'node:path'
 import { watch } from 'chokidar'
+import { signatureOf } from './module-hooks.js'
 
 export type SourceChanges = Awaited<ReturnType<typeof sourceChanges>>
 
@@ -9,9 +9,8 @@ export type SourceChanges = Awaited<ReturnType<typeof sourceChanges>>
 const QUIET_MS = 100
 
 export async function sourceChanges(entry: string) {
-  /** Each source, and what it was when it was imported: a file may change before its folder is watched. */
+  /** Each source, and what it was when it was imported: a file may change before this hears of it. */
   const sources = new Map([[entry, signatureOf(entry)]])
-  let startedMs = Date.now()
   let quiet: NodeJS.Timeout | undefined
   let changed = false
   let tell: (() => void) | undefined
@@ -44,14 +43,11 @@ export async function sourceChanges(entry: string) {
 
   return {
     /** Watches a file from now on; it need not be there yet. */
-    add(path: string): void {
+    add(path: string, signature: string): void {
       if (sources.has(path)) return
-      // What came or changed since the run began may have done so after the import that missed it.
-      const { birthtimeMs = 0, mtimeMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
-      const isNew = Math.max(birthtimeMs, mtimeMs) > startedMs
-      sources.set(path, isNew ? undefined : signatureOf(path))
+      sources.set(path, signature)
       watcher.add(dirname(path))
-      if (isNew) notice(path)
+      notice(path)
     },
     async next(): Promise<void> {
       const told = new Promise<void>(resolve => {
@@ -59,17 +55,10 @@ export async function sourceChanges(entry: string) {
       })
       if (!changed) await told
       changed = false
-      startedMs = Date.now()
     },
     close: () => {
       clearTimeout(quiet)
       void watcher.close()
     },
   }
-}
-
-/** `undefined` for a file that is not there. */
-function signatureOf(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  return stats && `${stats.ino} ${stats.mtimeMs} ${stats.size}`
 }

@@ -313,21 +313,21 @@ describe('svc dev', () => {
         'app/agent.mjs': `
         import { mkdirSync, writeFileSync } from 'node:fs'
         import '../shared/beside.mjs'
-        import '../shared/required.cjs'
+        import required from '../shared/required.cjs'
         mkdirSync('app/dist', { recursive: true })
         for (const file of ['bought.json', 'dist/built.js', 'other.mjs']) writeFileSync('app/' + file, '{}')
         setInterval(() => {}, 1e6)
         process.on('SIGTERM', () => process.exit())
+        await required
         console.log('started')`,
         'shared/beside.mjs': '',
         'shared/required.cjs':
-          'require("./deep.cjs"); setImmediate(() => require("net").createServer().listen(0))',
+          'require("./deep.cjs"); module.exports = new Promise(resolve => require("net").createServer().listen(0, resolve))',
         'shared/deep.cjs': '',
       })
       const { heard } = dev(at, ['app/agent.mjs'], {}, node())
       for (const file of ['shared/beside.mjs', 'shared/deep.cjs', 'app/agent.mjs']) {
         await heard.until(/^started$/m)
-        await new Promise(resolve => setTimeout(resolve, 500))
         at.write(file, file === 'app/agent.mjs' ? 'console.log("started")' : '// changed')
         at.write('shared/unrelated.js', String(Math.random()))
       }

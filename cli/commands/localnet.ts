@@ -33,10 +33,11 @@ Example:
   $ algokit localnet start
   $ svc localnet`,
 }).does(async ({ port, out, ...flags }) => {
-  const stopped = signalled()
   const { localnetSettings, startLocalnet } = await import('../../src/localnet/index.js')
   const starting = startLocalnet({ settings: localnetSettings(flags), port, out, logger: STDERR_LOGGER })
   const localnet = await whileWaiting('readying LocalNet', starting)
+  // Not sooner: until it is ready, a signal ends the command.
+  const stopped = signalled()
   const { definition, file, buyer, seller, sponsor } = localnet
   const { algodUrl, facilitatorUrl } = definition
   const told = {

@@ -295,6 +295,12 @@ describe('an audit', () => {
     ])
   })
 
+  it('of a period without a run finds what landed in it', async () => {
+    expect(found(await audited([], transfersOf([first!])))).toEqual([
+      ['unexplained_transaction', first!.txId],
+    ])
+  })
+
   it('names many differences, and says where there are more', async () => {
     const many = Array.from({ length: 1_500 }, (_, number) => callOn(settledPath, 'settled', number))
     const report = await audited(many, [])

@@ -1,6 +1,9 @@
 /** `svc localnet` and `svc dev --localnet`, on the node of a sandbox and with a kmd that answers as kmd's documentation says. */
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeSignedTransaction } from 'algosdk'
@@ -123,6 +126,17 @@ it('says in one line how to get a LocalNet where there is none', async () => {
   const { code, stderr } = await svc(['localnet', '--algod', NOWHERE])
   expect(code).toBe(1)
   expect(stderr).toMatch(/^svc: No LocalNet at [^\n]+ algokit localnet start [^\n]+ \(node_unavailable\)\n$/)
+})
+
+it('ends at Ctrl-C while its node does not answer', async () => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const child = start(['localnet', '--algod', `http://127.0.0.1:${(silent.address() as AddressInfo).port}`])
+  await once(silent, 'request')
+  child.kill('SIGINT')
+  expect(await once(child, 'exit')).toEqual([null, 'SIGINT'])
+  silent.closeAllConnections()
+  silent.close()
 })
 
 it('refuses a node of a public network before it asks kmd for a key', async () => {

@@ -142,12 +142,13 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
   streams.close()
   if (header === undefined)
     throw new SvcError('The journal does not say whose it is: its first line is missing', 'empty_journal')
-  if (runs + counted === 0) throw new SvcError('The journal has no run in this period', 'empty_journal')
+  const none = new SvcError('The journal has no run in this period', 'empty_journal')
 
   const period = {
     fromMs: Number.isFinite(fromMs) ? fromMs : Math.min(openedMs, seen.fromMs),
     toMs: Number.isFinite(toMs) ? toMs : nowMs() - AT_WORK_MS,
   }
+  if (!Number.isFinite(period.fromMs)) throw none
   const { differences, more } = await compareWithChain({
     ...options,
     onLanded: doubts.landed,
@@ -158,6 +159,8 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
     transfersIn: { ...period, fromMs: Math.max(period.fromMs, landedBy(keptMs)) },
     listed: widened(spanning(period, seen)),
   })
+  const found = eachOnce([...objections, ...differences]).sort(bySeverity)
+  if (runs + counted + found.length === 0) throw none
   const undecided = doubts.list()
   for (const run of undecided) summary.doubt(run)
   const { fromMs: beganMs, toMs: endedMs } = spanning(period, seen)
@@ -178,7 +181,7 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
     days: summary.days(),
     balances: balances.list(nowMs()),
     ...(undecided.length > 0 && { decidedByMs: undecided.map(decidedByMs).reduce((a, b) => Math.max(a, b)) }),
-    differences: eachOnce([...objections, ...differences]).sort(bySeverity),
+    differences: found,
     more: more || objections.length === OBJECTIONS_MAX,
     lost,
     unreadable,

@@ -13,7 +13,7 @@ import { workerdConfig } from '../support/workerd.js'
 import { TYPED_PACKAGES, UNTYPED_PACKAGES } from './code-blocks.js'
 import { expectSold, PROGRAMS } from './host-guide.js'
 
-const INSTALL_MS = 300_000
+const INSTALL_MS = 900_000
 
 interface Guide {
   readonly name: string

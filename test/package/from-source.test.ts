@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const INSTALL_MS = 300_000
+const INSTALL_MS = 900_000
 /** What git would not hold: the clones below have only what a stranger's clone has. */
 const NOT_SOURCES = new Set(['.git', 'node_modules', 'dist'])
 

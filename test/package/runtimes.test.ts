@@ -22,7 +22,7 @@ import { gateServer, hostileServer, webhookServer } from './runtimes.servers.js'
 
 const PRICE = 10_000n
 const BODY = { text: 'hello' }
-const INSTALL_MS = 300_000
+const INSTALL_MS = 900_000
 
 interface Runtime {
   readonly name: string

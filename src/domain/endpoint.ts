@@ -127,6 +127,7 @@ export interface EndpointDef
 
 export const TIMEOUT_MIN_MS = 1_000
 export const TIMEOUT_MAX_MS = 300_000
+const TIMES = `${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds`
 export const TIMEOUT_DEFAULT_MS = 30_000
 
 const NAME = /^[a-z0-9-]+(\/[a-z0-9-]+)*$/
@@ -196,10 +197,7 @@ export function endpoint<
   if (bodyType !== 'json' && schemas.input !== undefined)
     refuse(`input describes JSON, and bodyType is ${bodyType}`)
   if (!Number.isInteger(timeout) || timeout < TIMEOUT_MIN_MS || timeout > TIMEOUT_MAX_MS)
-    refuse(
-      `timeout is ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} whole milliseconds, not ${shown(timeout)}`,
-      'invalid_timeout',
-    )
+    refuse(`timeout is ${TIMES}, not ${shown(timeout)}`, 'invalid_timeout')
   // RFC 9745.
   if (read.deprecated && read.sunset && read.sunset < read.deprecated)
     refuse('sunset comes before deprecated')

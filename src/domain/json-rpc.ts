@@ -57,11 +57,8 @@ export function readRpc(
   if (!isRecord(message) || message.jsonrpc !== '2.0' || typeof message.method !== 'string')
     throw new RpcRefusal(INVALID_REQUEST, 'The body is not a JSON-RPC 2.0 request.')
   const { id, method, params } = message
-  if (id !== undefined && !isId(id))
-    throw new RpcRefusal(
-      INVALID_REQUEST,
-      `An id is a number, or a string of up to ${ID_LENGTH_MAX} characters.`,
-    )
+  const noId = `An id is a number, or a string of up to ${ID_LENGTH_MAX} characters.`
+  if (id !== undefined && !isId(id)) throw new RpcRefusal(INVALID_REQUEST, noId)
   if (isWithin(message, ENVELOPE_BOUNDS, inputsIn(method, params))) return { id, method, params }
   const { values, characters } = ENVELOPE_BOUNDS
   const why = `Beside the input of a call, a message has at most ${values} values and ${characters} characters of text.`

@@ -465,23 +465,57 @@ describe('a call on a balance', () => {
     expect(spent()).toBe(200_000n)
   })
 
-  it('that was lost, and is refused by a seller that says what is reserved, took nothing, as long as that keeps keys', async () => {
-    const refused = { status: 402, headers: { 'x-svc-balance': '0', 'x-svc-reserved': '0' } }
-    let lost: (calls: number) => boolean = calls => calls === 1
-    const { agent, url, onBalance } = await liar({ covered: (_, calls) => (lost(calls) ? 'cut' : refused) })
+  const refused = (reserved: number) => ({
+    status: 402,
+    headers: { 'x-svc-balance': '0', 'x-svc-reserved': `${reserved}` },
+  })
+
+  it('that was lost, and is refused because the balance is used up, goes to another under its key', async () => {
+    const { agent, url, onBalance } = await liar({
+      covered: ({ headers }, calls) =>
+        calls === 1 ? 'cut' : headers['x-svc-balance-key'] === 'svc_key_1' ? refused(0) : counted(),
+    })
+    const { client, spent } = payer()
+    await client.topUp(agent, '$0.1')
+    await client.topUp(agent, '$0.1')
+    expect(await client.call(url)).toMatchObject({ charged: '10000' })
+    expect(onBalance().map(({ headers }) => headers['x-svc-balance-key'])).toEqual([
+      'svc_key_1',
+      'svc_key_1',
+      'svc_key_2',
+    ])
+    expect(new Set(onBalance().map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
+    expect(spent()).toBe(200_000n)
+  })
+
+  it('that was lost, and is refused for what a stream holds that nobody reads, is not paid for in another way', async () => {
+    const opened = { ...ANSWER, headers: { ...ANSWER.headers, 'x-svc-reserved': '10000' } }
+    const { agent, url } = await liar({
+      covered: (_, calls) => (calls === 1 ? opened : calls === 2 ? 'cut' : refused(10_000)),
+    })
     const { client, spent } = payer({ topUp: AGAIN })
     await client.topUp(agent, '$0.1')
+    await client.stream(url)
+    await expect(client.call(url)).rejects.toMatchObject({
+      status: 402,
+      message: expect.stringMatching(/; an earlier attempt took nothing, says the seller$/),
+      detail: { charged: 'no' },
+    })
+    expect(spent()).toBe(100_000n)
+  })
+
+  it('that was lost, and is refused when its seller may have forgotten its key, stays in doubt', async () => {
+    let isDown = true
+    const { agent, url } = await liar({ covered: () => (isDown ? 'cut' : refused(0)) })
+    const { client, spent } = payer({ topUp: AGAIN })
     await client.topUp(agent, '$0.1')
-    await expect(client.call(url)).rejects.toMatchObject({ status: 402, detail: { charged: 'no' } })
-    expect(new Set(onBalance().map(({ headers }) => headers['x-svc-balance-key'])).size).toBe(1)
-    lost = () => true
     const again = { idempotencyKey: 'of-a-call-that-is-in-doubt-for-long' }
     await expect(client.call(url, {}, again)).rejects.toMatchObject({ detail: { charged: 'maybe' } })
-    lost = () => false
+    isDown = false
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 11 * 60_000 })
     onTestFinished(() => void vi.useRealTimers())
     await expect(client.call(url, {}, again)).rejects.toMatchObject({ detail: { charged: 'maybe' } })
-    expect(spent()).toBe(200_000n)
+    expect(spent()).toBe(100_000n)
   })
 
   it.each([

@@ -381,13 +381,17 @@ describe('a balance that is held', () => {
 })
 
 describe('two balances', () => {
-  it('that others used up tells of a call in doubt that it took nothing: its key may be used for another', async () => {
+  it('that others used up tells of a call in doubt that it took nothing: the call is paid for in another way', async () => {
     const door = gate()
     const waits = priced('waits', '$0.01', {
-      handler({ signal, body }: HandlerContext) {
+      async handler({ signal, body }: HandlerContext) {
         if ((body as { at?: string }).at === undefined) return {}
         door.enter()
-        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('left'))))
+        const left = new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(new Error('left'))),
+        )
+        await Promise.race([door.opened, left])
+        return {}
       },
     })
     const seller = await shop([waits])
@@ -404,20 +408,33 @@ describe('two balances', () => {
     expect(detail).toMatchObject({ charged: 'maybe', idempotencyKey: expect.any(String) })
     expect((await next).final).toBe('abandoned')
     expect(await call({}, 'waits')).toMatchObject({ charged: '10000', left: '0' })
-    const { idempotencyKey } = detail
-    const refused = await call(body, 'waits', { idempotencyKey }).catch(error => error)
-    expect(refused).toMatchObject({ code: 'call_failed', status: 402, detail: { charged: 'no' } })
-    expect(refused.message).toMatch(
-      /\$0.00 can be taken.*; an earlier attempt took nothing, says the seller$/,
-    )
-    expect(spent()).toBe(20_000n)
-    await client.topUp(seller.url, '$0.02')
-    expect(await call({}, 'waits', { idempotencyKey: 'of-another-call-that-is-not-in-doubt' })).toMatchObject(
-      {
-        charged: '10000',
-      },
-    )
     door.open()
+    const again = await call(body, 'waits', { idempotencyKey: detail.idempotencyKey })
+    expect(again.payment).toMatchObject({ amount: '10000' })
+    expect(spent()).toBe(30_000n)
+  })
+
+  it('says of an answer that is not kept that it was charged, and is in doubt no more', async () => {
+    const told = priced('told', '$0.01', {
+      stream: true,
+      async *handler({ signal }: HandlerContext) {
+        yield { n: 1 }
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('left'))))
+      },
+    })
+    const seller = await shop([told])
+    const { client, call, spent } = buyer(seller)
+    await client.topUp(seller.url, '$0.02')
+    const idempotencyKey = 'of-a-stream-that-its-reader-has-left'
+    const { events, cost } = await client.stream(`${seller.url}/told`, {}, { idempotencyKey })
+    for await (const _ of events()) break
+    expect((await cost()).charged).toBe('10000')
+    await expect(call({}, 'told', { idempotencyKey })).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringMatching(/; it was charged to the balance, says the seller$/),
+      detail: { charged: 'yes' },
+    })
+    expect(spent()).toBe(20_000n)
   })
 
   it('are taken from in the order in which they end, and a small one that is not enough is passed over', async () => {

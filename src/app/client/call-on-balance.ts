@@ -11,7 +11,7 @@ import { balanceIn } from './bought-subscription.js'
 import type { HttpRequest } from './build-request.js'
 import { buyBalance, SENT_KEPT_MS } from './buy-balance.js'
 import { isReplay } from './charge-evidence.js'
-import { balanceInDoubt, callFailed, notTaken } from './client-errors.js'
+import { balanceInDoubt, callFailed, knownAtLast } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import type { HeldBalance } from './held-balances.js'
 import { errorCodeOf, exchangeOver, type HttpReply, isSuccess } from './http-reply.js'
@@ -114,11 +114,13 @@ export function onBalance(
   async function sendOn(key: string, offer: BalanceOffer, most: bigint): Promise<UnpaidReply> {
     if (signal?.aborted) throw new SdkError(nothing, 'aborted')
     const call = balances.begin(key)
+    let isCounted = false
     try {
       const asked = await send(settings, on(key, most, finishPaid ? undefined : signal))
       const { reply } = asked
       if (asked.everLost) only = key
-      const mayBeTaken = only !== undefined || reply.status < 400
+      isCounted = errorCodeOf(reply) === 'answer_not_kept' && balanceIn(reply).balance.charged !== undefined
+      const mayBeTaken = only !== undefined || reply.status < 400 || isCounted
       // As long as its seller keeps keys, it refuses only one under which nothing was taken.
       const isKept = Math.abs(clock.now() - begunMs) < SENT_KEPT_MS
       const isNew = isKept && isQuote(reply) && balanceIn(reply).reserved !== undefined
@@ -133,9 +135,9 @@ export function onBalance(
     } catch (error) {
       call.over()
       if (!(error instanceof SvcError)) throw error
-      balances.doubt(request.url, idempotencyKey, { key, offer, begunMs })
-      slot.idempotencyKey = idempotencyKey
-      throw balanceInDoubt(error, idempotencyKey)
+      balances.doubt(request.url, idempotencyKey, isCounted ? undefined : { key, offer, begunMs })
+      slot.idempotencyKey = isCounted ? undefined : idempotencyKey
+      throw isCounted ? knownAtLast(error, 'yes') : balanceInDoubt(error, idempotencyKey)
     }
   }
 
@@ -202,7 +204,7 @@ export function onBalance(
       if (kept) return kept
       const found = await pick(agent, most)
       if (!found && only !== undefined)
-        throw refusal ? notTaken(callFailed(origin, refusal)) : balanceInDoubt(GONE, idempotencyKey)
+        throw refusal ? knownAtLast(callFailed(origin, refusal), 'no') : balanceInDoubt(GONE, idempotencyKey)
       if (!found) return undefined
       const { key } = found
       const asked = await sendOn(key, offer, most)
@@ -214,8 +216,14 @@ export function onBalance(
       } else {
         tried.add(key)
         const { balance, reserved = 0n } = balanceIn(refusal)
-        if (reserved > 0n && BigInt(balance.left ?? 0) + reserved >= most) held.add(key)
-        else balances.short(key, balance.left !== undefined)
+        const price = BigInt(offer?.accepted.amount ?? most)
+        if (reserved > 0n && BigInt(balance.left ?? 0) + reserved >= price) {
+          held.add(key)
+        } else {
+          balances.short(key, balance.left !== undefined)
+          // An earlier attempt that still arrives there is refused, too: a balance becomes no larger.
+          only = undefined
+        }
       }
     }
     return undefined

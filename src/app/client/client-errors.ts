@@ -69,10 +69,10 @@ export function balanceInDoubt(
   return new SdkError(what, code, status, { ...known, charged: 'maybe', idempotencyKey })
 }
 
-/** What was in doubt is known: its seller would have the answer of an earlier attempt. */
-export function notTaken({ message, code, status, detail }: SvcError): SvcError {
-  const what = `${message}; an earlier attempt took nothing, says the seller`
-  return new SdkError(what, code, status, { ...recordAt(detail), charged: 'no' })
+/** What was in doubt is known: its seller keeps what it has counted. */
+export function knownAtLast({ message, code, status, detail }: SvcError, charged: 'yes' | 'no'): SvcError {
+  const what = charged === 'yes' ? 'it was charged to the balance' : 'an earlier attempt took nothing'
+  return new SdkError(`${message}; ${what}, says the seller`, code, status, { ...recordAt(detail), charged })
 }
 
 export function needsBalance({ agent, accepted, only }: BalanceOffer, challenge?: PaymentRequired): SvcError {

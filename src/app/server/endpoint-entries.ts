@@ -107,10 +107,9 @@ export function extensionsOf(
 }
 
 function warnOfMetadata({ serviceName, endpoints }: AgentDef, warn: Warn): void {
-  if (serviceName === undefined)
-    warn(
-      "Quotes do not name the service: indexes take 1 to 32 printable ASCII characters, which the agent's name is not. Set serviceName",
-    )
+  const unnamed =
+    "Quotes do not name the service: indexes take 1 to 32 printable ASCII characters, which the agent's name is not. Set serviceName"
+  if (serviceName === undefined) warn(unnamed)
   for (const { name, tags, listed } of endpoints) {
     const shown = new Set(quotedTags(tags))
     const hidden = tags.filter(tag => !shown.has(tag))

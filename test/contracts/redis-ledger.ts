@@ -7,8 +7,8 @@ import type { VirtualRedis } from '../support/redis-virtual.js'
 
 const WINDOW_MS = 86_400_000
 const LIFE_MS = 3_600_000
-/** The end of a key is told by the server's real clock, which goes on while a test looks. */
-const LOOKING_MS = 900
+/** The end of a key is told by the server's real clock, which goes on while a test looks: half of what it waits between two moves. */
+const LOOKING_MS = 30_000
 
 export function redisLedger({ describe, it }: TestRunner, redis: () => VirtualRedis): void {
   const payment = { network: 'testnet', txId: 'A'.repeat(52), firstValid: 1n, lastValid: 9n } as const

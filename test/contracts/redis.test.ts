@@ -114,7 +114,7 @@ tasksContract(runner, 'redis', () => {
 
 spendContract(runner, 'redis', () => {
   const name = prefix()
-  const options = { budget: 'wallet', windowMs: LEASE_MS, lifeMs: LEASE_MS / 2 }
+  const options = { budget: 'wallet', windowMs: LEASE_MS, lifeMs: LEASE_MS }
   const [ledger, other] = [1, 2].map(() => redisSpendLedger(connection, name, options))
   return { ledger: ledger!, other, advance, ...options }
 })

@@ -49,12 +49,15 @@ function told(error: unknown) {
   return { message, code: 'internal_error', exitCode: EXIT.failed }
 }
 
+/** Of calls that were sent: the detail of others is a seller's quote or manifest. */
+const CALL_ENDS = new Set(['call_failed', 'network_error', 'aborted', 'balance_gone'])
+
 function exitCodeOf(error: SvcError): number {
   const { code, detail } = error
   // Whatever a seller says, only the chain ends a payment that was signed and sent.
   if (isAfterPayment(error)) return EXIT.charged
-  if (isRecord(detail) && detail.charged === 'maybe') return EXIT.charged
-  return exitOf(code)
+  const { charged } = CALL_ENDS.has(code) && isRecord(detail) ? detail : {}
+  return charged === 'maybe' || charged === 'yes' ? EXIT.charged : exitOf(code)
 }
 
 export function signalled(): Promise<void> {

@@ -98,6 +98,37 @@ it('a balance is bought, used without a wallet, shared by processes at once, and
   expect(spent()).toBe(50_000n)
 })
 
+it('an answer that was taken from the balance and not kept is no end without a charge', async () => {
+  const told = defineEndpoint({
+    name: 'told',
+    price: '$0.01',
+    stream: true,
+    async *handler({ signal }) {
+      yield { n: 1 }
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('left'))))
+    },
+  })
+  const seller = await open([told], { about: { balance: { amounts: ['$0.05'], period: '1h' } } })
+  const { sandbox, url } = seller
+  const { mnemonic } = sandbox.accounts('a stream that its reader has left')
+  const file = join(mkdtempSync(join(tmpdir(), 'svc-balance-')), 'balances.json')
+  vi.stubEnv('SVC_BALANCES', file)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const ledger = balanceFile(memorySpendLedger())
+  const client = new SvcClient({ mnemonic, network: 'testnet', algodUrl: sandbox.algodUrl, ledger })
+  await client.topUp(url, '$0.05')
+  const key = { idempotencyKey: 'of-a-stream-that-its-reader-has-left' }
+  const { events, cost } = await client.stream(`${url}/told`, {}, key)
+  for await (const _ of events()) break
+  expect((await cost()).charged).toBe('10000')
+  const again = ['--balance', '--idempotency-key', key.idempotencyKey]
+  const call = ['call', `${url}/told`, '--body', '{}', '--max-price', '0.01', ...again]
+  expect(await svc(call, { SVC_SANDBOX: sandbox.url, SVC_BALANCES: file })).toMatchObject({
+    code: 4,
+    stderr: expect.stringMatching(/; it was charged to the balance, says the seller \(call_failed\)\n$/),
+  })
+})
+
 it('a full disk is said so before anything is paid, and balances are listed by any spelling of their agent', async () => {
   const seller = await open([work], { about: { balance: { amounts: ['$0.05'], period: '1h' } } })
   const { sandbox, url } = seller

@@ -230,16 +230,19 @@ describe('a call that fails while its payment can land', () => {
     expect(told('not charged, says the seller').exec(stderr)?.[1]).toBe(txIdIn(seller.paid()[0]!.payment!))
   })
 
-  it('ends with 3 where nothing was sent, whatever the quote has beside its terms', async () => {
-    const { url } = await market.seller((_, shop) =>
-      shop.challenge({ ...shop.entry(), charged: 'yes', payments: [{}], txId: 'A'.repeat(52) }),
-    )
-    const { code, stderr } = await svc(['call', url, '--max-price', '0.001'], wallet().env)
-    expect({ code, stderr }).toEqual({
-      code: 3,
-      stderr: expect.stringMatching(/^svc: [^\n]+ \(price_above_max\)\n$/),
-    })
-  })
+  it.each(['yes', 'maybe'])(
+    'ends with 3 where nothing was sent, whatever the quote has beside its terms (%s)',
+    async charged => {
+      const { url } = await market.seller((_, shop) =>
+        shop.challenge({ ...shop.entry(), charged, payments: [{}], txId: 'A'.repeat(52) }),
+      )
+      const { code, stderr } = await svc(['call', url, '--max-price', '0.001'], wallet().env)
+      expect({ code, stderr }).toEqual({
+        code: 3,
+        stderr: expect.stringMatching(/^svc: [^\n]+ \(price_above_max\)\n$/),
+      })
+    },
+  )
 
   it('says the same with --json', async () => {
     const seller = await market.seller(refusing)

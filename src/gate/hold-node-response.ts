@@ -122,7 +122,7 @@ export class HeldResponse implements ReplyTarget {
     if (this.#before && this.#status === 0) takeHeaders(res, this.#before)
     const all = isStream(body) ? headers : framed(status, headers, body)
     // The route's reason phrase was about its own answer, and may be none that can be sent.
-    if (res.statusMessage) res.statusMessage = ''
+    if (!http2StreamOf(res) && res.statusMessage) res.statusMessage = ''
     // Of a list of cookies Node 20 keeps the last one, once a header was set.
     const isUntouched = this.#isUntouched && res.getHeaderNames().length === 0 && !all.includes('set-cookie')
     if (!isUntouched) setHeaders(res, all)

@@ -22,7 +22,7 @@ export function takeHeaders(res: ServerResponse, before: OutgoingHttpHeaders): (
 
 export type OwnFunctions = Pick<ServerResponse, 'writeHead' | 'write' | 'end' | 'flushHeaders' | 'on'>
 
-/** Sends a stream by the functions of middleware around, which may call no callbacks, and may compress by a stream of its own. */
+/** Sends a stream by the functions of middleware around, which may call no callbacks, may return nothing, and may compress by a stream of its own. */
 export function sendPieces(res: ServerResponse, own: OwnFunctions, body: StreamedBody): void {
   // The first chunk may be late, and the receipt is in the head.
   own.flushHeaders.call(res)
@@ -35,7 +35,7 @@ export function sendPieces(res: ServerResponse, own: OwnFunctions, body: Streame
         go = undefined
         done()
       }
-      if (own.write.call(res, chunk, encoding)) go()
+      if (own.write.call(res, chunk, encoding) !== false) go()
     },
     final: done => void own.end.call(res.once('finish', done), undefined, 'utf8'),
     destroy(cause, done) {

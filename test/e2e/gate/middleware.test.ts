@@ -90,6 +90,19 @@ it.each([
   expect(body).toBe(LARGE.join(''))
 })
 
+it('a stream leaves whole through middleware whose `write` returns nothing, such as what logs bodies', async () => {
+  const app = express()
+  app.use((_, res, next) => {
+    const { write } = res
+    Object.assign(res, { write: (...given: []) => void Reflect.apply(write, res, given) })
+    next()
+  })
+  const route: express.RequestHandler = (_, res) => void Readable.from(['one ', 'two']).pipe(res)
+  app.get('/x', gateOf().express({ ...TERMS, stream: true }), route)
+  const { body, cost } = await sold(app)
+  expect([body, cost]).toEqual(['one two', 10_000n])
+})
+
 it('a gate whose route another gate refuses answers in words, and charges nothing', async () => {
   const app = express()
   app.use((_, res, next) => {

@@ -117,7 +117,9 @@ async function asked(address: string): Promise<void> {
   if (!process.stdin.isTTY)
     throw new SvcError('On mainnet this costs ALGO: add --yes, or run it in a terminal', 'not_confirmed')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`Opt ${address} in to USDC on mainnet, for 0.001 ALGO? [y/N] `)
+  const question = `Opt ${address} in to USDC on mainnet, for 0.001 ALGO? [y/N] `
+  // Ctrl-C and Ctrl-D are a no.
+  const answer = await terminal.question(question).catch(() => 'no')
   terminal.close()
   if (!/^y(es)?$/i.test(answer.trim())) throw new SvcError('Nothing was sent', 'not_confirmed')
 }

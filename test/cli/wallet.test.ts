@@ -13,7 +13,7 @@ import { closing } from '../support/closing.js'
 import { fakeNode } from '../support/fake-node.js'
 import { faultyNode } from '../support/faulty-node.js'
 import { open } from '../support/seller.js'
-import { ended, MAIN, start, svc } from './run.js'
+import { ended, hear, inTerminal, MAIN, start, svc } from './run.js'
 
 let sandbox: Sandbox
 let folder: string
@@ -191,6 +191,15 @@ describe('an account', () => {
     const node = await nodeOf(MAINNET, '{"amount":1000000,"min-balance":100000}', '{}')
     const silent = await fed(mnemonic, ['optin', '--network', 'mainnet', '--algod', node.url])
     expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining('(not_confirmed)')])
+    for (const no of ['n\n', '\u0003', '\u0004']) {
+      const args = ['wallet', 'optin', '--network', 'mainnet', '--algod', node.url]
+      const person = inTerminal(args, { SVC_MNEMONIC: mnemonic })
+      const heard = hear(person)
+      await heard.until(/\[y\/N\]/)
+      person.stdin!.write(no)
+      await heard.until(/Nothing was sent \(not_confirmed\)/)
+      expect(await heard.ended).toBe(2)
+    }
   })
 })
 

@@ -123,7 +123,9 @@ export const momentArgument = argument(
   'It is a day or a moment, such as 2026-01-31 or 2026-01-31T12:00Z.',
   text => {
     const zoned = /T\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/.test(text) ? `${text}Z` : text
-    const ms = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(zoned) : Number.NaN
-    return Number.isNaN(ms) ? undefined : ms
+    const [day = ''] = /^\d{4}-\d{2}-\d{2}/.exec(text) ?? []
+    const ms = Date.parse(day && zoned)
+    // The 30th of February would be the 2nd of March.
+    return ms >= 0 && new Date(day).toISOString().startsWith(day) ? ms : undefined
   },
 )

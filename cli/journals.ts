@@ -39,6 +39,7 @@ type JournalFlags = FlagsOf<typeof JOURNAL_FLAGS> & RemoteFlags
 
 /** Running agents remember the last calls, without payers. */
 export async function booksOf(sources: readonly string[], flags: JournalFlags): Promise<Books> {
+  if (flags.from! >= flags.to!) throw new SvcError('--from is a moment before --to', 'invalid_options')
   const isUrl = (source: string) => /^https?:\/\//.test(source)
   const signal = AbortSignal.timeout(PAGE_MS)
   const pages = await Promise.all(sources.filter(isUrl).map(url => auditPageOf(url, 'runs.jsonl', signal)))

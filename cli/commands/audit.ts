@@ -28,7 +28,7 @@ export const auditCommand = command({
       'print what each endpoint took in a day as CSV, instead of each payment',
       { conflicts: 'json' },
     ],
-    ['--json', 'print the report as JSON'],
+    ['--json', 'print the report as JSON', { conflicts: 'csv' }],
   ],
   help: `
 Days are UTC. The token of an audit page is read from SVC_AUDIT_TOKEN.

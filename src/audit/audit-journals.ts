@@ -44,7 +44,9 @@ export interface Books {
 }
 
 /** Opens them all at once, so that nothing that servers delete or add meanwhile matters. @throws NodeJS.ErrnoException */
-export async function openBooks({ files, remembered = [], remotes, period }: BooksOptions): Promise<Books> {
+export async function openBooks({ remembered = [], remotes, period, ...all }: BooksOptions): Promise<Books> {
+  // `svc audit journals/*` names what stands beside a journal, too.
+  const files = all.files.filter(path => !/\.(audited|lock)$/.test(path))
   const [pages, journals] = await Promise.all([Promise.all(remembered.map(allOf)), openJournals(files)])
   const asked = {
     period,

@@ -100,10 +100,8 @@ export function whyNoPayment(
     const { round, moved } = sighting
     if (moved && moved.asset === network.usdcId && moved.amount > 0n) return undefined
     const what = moved ? amountOf(moved, network) : 'no asset'
-    return {
-      message: `It landed in round ${round}, and is no payment in USDC: it moved ${what}`,
-      code: 'not_a_payment',
-    }
+    const message = `It landed in round ${round}, and is no payment in USDC: it moved ${what}`
+    return { message, code: 'not_a_payment' }
   }
   if ('why' in sighting)
     return {

@@ -18,6 +18,7 @@ import {
   type Refused,
   refusalOf,
 } from './official-group-checks.js'
+import { INVALID_REQUIREMENTS } from './x402-answers.js'
 
 export type Checked =
   | (CheckedGroup & {
@@ -35,9 +36,6 @@ interface Known {
   /** Who has signed a payment that can still land: old ones are public, so that anybody can present them. */
   readonly signer: string | undefined
 }
-
-/** Its code stands alone, without the prefix of the scheme. */
-export const INVALID_REQUIREMENTS = 'invalid_payment_requirements'
 
 const reader = algorandPaymentReader()
 

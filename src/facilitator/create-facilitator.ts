@@ -18,11 +18,11 @@ import type {
   SettleAnswer,
   VerifyAnswer,
 } from '../ports/facilitator.js'
-import { type Checked, checkPayment, INVALID_REQUIREMENTS } from './check-before-sponsoring.js'
+import { type Checked, checkPayment } from './check-before-sponsoring.js'
 import { facilitatorNode } from './facilitator-node.js'
 import { type FacilitatorOptions, facilitatorSettings } from './facilitator-options.js'
 import { feeBudget } from './fee-budget.js'
-import { type Refused, sponsoredGroup } from './official-group-checks.js'
+import { sponsoredGroup } from './official-group-checks.js'
 import { begun, type Objection, paymentSettler, type Settlement, simulated } from './settle-payment.js'
 import {
   BUDGET_EXHAUSTED,
@@ -102,7 +102,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
   }
 
   async function objectionTo(checked: Checked): Promise<Objection | undefined> {
-    if (!checked.ok) return { code: reasonOf(checked), words: checked.message }
+    if (!checked.ok) return { code: codeOf(checked), words: checked.message }
     if (!budget.covers(checked.feeMicroAlgos)) return { code: BUDGET_EXHAUSTED, words: USED_UP }
     if (checked.dead !== undefined) return { code: SIMULATION_FAILED, words: checked.dead }
     const name = hash('sha256', Buffer.concat(checked.group.map(encodedMember)), 'base64url')
@@ -126,7 +126,7 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
     const { txId } = checked
     const settled = checked.ok
       ? await settler.settle(settlementOf(checked), asker)
-      : await settler.refuse(txId, reasonOf(checked), checked.message)
+      : await settler.refuse(txId, codeOf(checked), checked.message)
     if (settled.outcome !== 'settled')
       logger.info({ outcome: settled.outcome, txId }, 'a payment was not settled')
     const named = memberAt(requirements, 'network')
@@ -173,8 +173,4 @@ export function createFacilitator(options: FacilitatorOptions): ProtocolFacilita
       return closing
     },
   }
-}
-
-function reasonOf(refused: Refused): string {
-  return refused.reason === INVALID_REQUIREMENTS ? refused.reason : codeOf(refused)
 }

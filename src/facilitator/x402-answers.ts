@@ -8,6 +8,8 @@ export const BUDGET_EXHAUSTED = 'sponsor_budget_exhausted'
 export const SIMULATION_FAILED = 'invalid_exact_avm_simulation_failed'
 export const SETTLEMENT_FAILED = 'invalid_exact_avm_settlement_failed'
 export const CONFIRMATION_FAILED = 'invalid_exact_avm_confirmation_failed'
+/** It stands alone, without the prefix of the scheme. */
+export const INVALID_REQUIREMENTS = 'invalid_payment_requirements'
 const PENDING = 'settlement_pending'
 
 export const USED_UP = "The sponsor's fee limit for today is used up"
@@ -82,5 +84,5 @@ export function invalid(invalidReason: string, invalidMessage?: string): VerifyA
 }
 
 export function codeOf({ reason }: Pick<Refused, 'reason'>): string {
-  return `invalid_exact_avm_${reason}`
+  return reason === INVALID_REQUIREMENTS ? reason : `invalid_exact_avm_${reason}`
 }

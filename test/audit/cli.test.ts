@@ -1,7 +1,7 @@
 /** `svc machines` and `svc audit`, built and run as their users run them, against an agent that really sold something. */
 
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -141,6 +141,20 @@ describe('svc audit', () => {
     expect(old.stdout).not.toContain('in doubt')
   })
 
+  it('reads journals alone where a shell names all of their folder, audited or not', async () => {
+    const beside = await mkdtemp(join(folder, 'journals-'))
+    const journal = join(beside, 'runs.jsonl')
+    await copyFile(await journalWith(same => same), journal)
+    await mkdir(`${journal}.lock`)
+    for (let time = 1; time <= 2; time++) {
+      const all = (await readdir(beside)).map(name => join(beside, name))
+      expect(await svc(['audit', ...all, ...PERIOD], env)).toMatchObject({ code: 0, stderr: '' })
+      expect((await readdir(beside)).sort()).toEqual(['runs.jsonl', 'runs.jsonl.audited', 'runs.jsonl.lock'])
+    }
+    const { code, stderr } = await svc(['audit', beside, ...PERIOD], env)
+    expect([code, stderr]).toEqual([2, `svc: ${beside} is no file (file_unusable)\n`])
+  })
+
   it('reads a running agent as well', async () => {
     const { code, stdout } = await svc(['audit', seller.url, ...PERIOD], env)
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining('Nothing differs.') })
@@ -274,8 +288,15 @@ describe('svc audit', () => {
   it.each([
     ['no journal', ['audit']],
     ['a moment that is none', ['audit', 'runs.jsonl', '--from', 'yesterday']],
+    ['two formats for one output', ['audit', 'runs.jsonl', '--csv', '--json']],
+    ['a day that is none', ['audit', 'runs.jsonl', '--from', '2026-02-30']],
+    [
+      'a period that ends before it begins',
+      ['audit', 'runs.jsonl', ...['--from', '2026-02-02', '--to', '2026-02-01']],
+    ],
   ])('refuses %s as usage', async (_, args) => {
-    expect(await svc(args)).toMatchObject({ code: 2, stdout: '' })
+    const stderr = expect.stringMatching(/\((usage|invalid_options)\)\n$/)
+    expect(await svc(args)).toEqual({ code: 2, stdout: expect.not.stringContaining('time,'), stderr })
   })
 
   it('fails on a file that is not there, and on one that is no journal, with one line', async () => {
@@ -289,7 +310,7 @@ describe('svc audit', () => {
     expect(none!.stderr).toMatch(/^svc: [^\n]+ there is no such file [^\n]+ \(file_unusable\)\n$/)
     expect(directory).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/it is a folder .*\(file_unusable\)\n$/),
+      stderr: expect.stringMatching(/is no file .*\(file_unusable\)\n$/),
     })
     // 1 would say that something differs, or that something is owed.
     for (const { code, stdout, stderr } of others) {

@@ -178,8 +178,10 @@ async function openIfThere(
 ): Promise<OpenFile | undefined> {
   try {
     const file = await open(name)
-    const { dev, ino, size } = await file.stat()
-    return { file, id: `${dev}:${ino}`, bytes: size, mayEndMidLine: name === path && isLocked(path) }
+    const stat = await file.stat()
+    if (!stat.isFile()) throw new SvcError(`${name} is no file`, 'file_unusable')
+    const mayEndMidLine = name === path && isLocked(path)
+    return { file, id: `${stat.dev}:${stat.ino}`, bytes: stat.size, mayEndMidLine }
   } catch (cause) {
     const isGone = (cause as NodeJS.ErrnoException).code === 'ENOENT'
     const isNeeded = name === path ? olderFiles(path).length === 0 : named.includes(name)

@@ -504,6 +504,29 @@ describe('a call on a balance', () => {
     expect(spent()).toBe(100_000n)
   })
 
+  it('that was lost, and is ended by its caller while others hold the balance, stays in doubt', async () => {
+    const stop = new AbortController()
+    let isHeld = true
+    const { agent, url, onBalance } = await liar({
+      covered: (_, calls) => (calls === 1 ? 'cut' : isHeld ? refused(10_000) : counted()),
+    })
+    const fetchImpl: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init)
+      // It is asked again after a pause.
+      if (response.headers.has('x-svc-reserved')) setTimeout(() => stop.abort(), 30)
+      return response
+    }
+    const { client, spent } = payer({ fetchImpl })
+    await client.topUp(agent, '$0.1')
+    const error = await client.call(url, undefined, { signal: stop.signal }).catch(cause => cause)
+    expect(error.detail).toEqual({ charged: 'maybe', idempotencyKey: expect.any(String) })
+    isHeld = false
+    const { idempotencyKey } = error.detail
+    expect(await client.call(url, undefined, { idempotencyKey })).toMatchObject({ charged: '10000' })
+    expect(new Set(onBalance().map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
+    expect(spent()).toBe(100_000n)
+  })
+
   it('that was lost, and is refused when its seller may have forgotten its key, stays in doubt', async () => {
     let isDown = true
     const { agent, url } = await liar({ covered: () => (isDown ? 'cut' : refused(0)) })

@@ -27,9 +27,8 @@ export function parseText(text: string): Parsed<unknown> {
   } catch (cause) {
     if (cause instanceof NumberOverflow) return malformed(`${cause.message}.`)
     const forbidden = (cause as Error).message.includes('forbidden prototype')
-    return malformed(
-      forbidden ? 'The body has a key that no input may have (__proto__).' : 'The body is not valid JSON.',
-    )
+    if (forbidden) return malformed('The body has a key that no input may have (__proto__).')
+    return malformed('The body is not valid JSON.')
   }
 }
 

@@ -68,12 +68,20 @@ export function onBalance(
       return !tried.has(key) && !broken && mayPay
     })
 
+  /** An attempt that was lost may still arrive. */
+  function unlessSent(ended: SvcError): never {
+    if (only === undefined) throw ended
+    balances.doubt(request.url, idempotencyKey, { key: only, begunMs })
+    slot.idempotencyKey = idempotencyKey
+    throw balanceInDoubt(ended, idempotencyKey)
+  }
+
   async function pick(agent: string, most: bigint): Promise<HeldBalance | undefined> {
     if (usable(agent, most).length === 0) await balances.read(REREAD_MS)
     // While other calls hold a part of the balances that they may give back, nothing is bought and nothing is paid.
     while (usable(agent, most).length === 0 && held.size > 0) {
       const mayWait = clock.monotonic() < heldUntilMs && [...held].some(balances.mayBeFreed)
-      if (mayWait) await pause(clock, heldMs, signal, nothing)
+      if (mayWait) await pause(clock, heldMs, signal, nothing).catch(unlessSent)
       heldMs = Math.min(2 * heldMs, HELD_PAUSE_MAX_MS)
       for (const key of held) mayWait ? tried.delete(key) : balances.short(key)
       held.clear()

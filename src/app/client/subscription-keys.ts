@@ -157,16 +157,9 @@ export function subscriptionKeys(clock: Pick<Clock, 'now' | 'monotonic'>) {
       const isAsked = isQuote(reply) && !isElsewhere && left !== 0
       const isRefused = isAsked && window.end.nowMs !== undefined && isOpen({ ...window, subscription })
       const isOver = isAsked && !isRefused
-      change(name, key, () =>
-        isOver
-          ? undefined
-          : {
-              ...window,
-              subscription,
-              used,
-              isRefused: isRefused || (window.isRefused && !isSuccess(reply)),
-            },
-      )
+      const staysRefused = isRefused || (window.isRefused && !isSuccess(reply))
+      const known = isOver ? undefined : { ...window, subscription, used, isRefused: staysRefused }
+      change(name, key, () => known)
       const fewer = isElsewhere ? undefined : fewerThanSold(window.terms?.calls, used, said)
       return { ...(isRefused && { refused: subscription }), isElsewhere, fewer }
     },

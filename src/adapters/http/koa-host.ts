@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import App from 'koa'
 import { bufferOf } from '../../domain/bytes.js'
 import type { Logger } from '../../ports/logger.js'
-import { type Koa, KoaRequest, type NodeRequest } from './koa-request.js'
+import { askForAll, type Koa, KoaRequest, type NodeRequest } from './koa-request.js'
 import { isBodiless, isStream, type Reply } from './reply.js'
 import type { Route } from './route.js'
 import { pathOf, type RouteTable, replyOf } from './route-table.js'
@@ -71,8 +71,8 @@ export function koaHost(table: RouteTable, logger: Logger, turnEnd?: () => Promi
   async function notFound(ctx: Koa.Context, next: Koa.Next): Promise<void> {
     await next()
     const isAnswered = ctx.status !== 404 || ctx.body !== undefined || ctx.headerSent || ctx.respond === false
-    if (ctx.app !== app || isAnswered) return
-    await answer(ctx, table.findAlone(ctx.req.method!, pathOf(ctx.req.url!)))
+    if (ctx.app === app && !isAnswered)
+      await answer(ctx, table.findAlone(ctx.req.method!, pathOf(ctx.req.url!)))
   }
   app.use(middleware)
   app.use(notFound)
@@ -81,15 +81,14 @@ export function koaHost(table: RouteTable, logger: Logger, turnEnd?: () => Promi
 
 export function handToKoa(ctx: Koa.Context, reply: Reply): void {
   const { status, headers, body } = reply
-  if (reply.instead) Object.assign(ctx, { [REPLY]: reply, onerror: sayInstead })
+  if (reply.instead) askForAll(Object.assign(ctx, { [REPLY]: reply, onerror: sayInstead }).req)
   ctx.status = status
   setHeaders(ctx.res, headers)
   const isTyped = ctx.res.hasHeader('Content-Type')
   if (isBodiless(status)) return
   if (isStream(body)) ctx.body = readableOf(body).once('error', () => breakOff(ctx.res))
   // Koa renders a Uint8Array that is not a Buffer as a JSON object.
-  else if (body instanceof Uint8Array) ctx.body = bufferOf(body)
-  else ctx.body = body ?? ''
+  else ctx.body = body instanceof Uint8Array ? bufferOf(body) : (body ?? '')
   if (!isTyped) ctx.remove('Content-Type')
   // Set the status again: assigning a body changes it.
   ctx.status = status

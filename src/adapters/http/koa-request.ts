@@ -23,8 +23,7 @@ export class NodeRequest implements HostRequest {
     readonly res: ServerResponse,
     readonly app?: NodeAppRoute,
   ) {
-    if (app === undefined) return
-    for (const name in req.headers) if (isOfCaches(name, req.method!)) delete req.headers[name]
+    if (app !== undefined) askForAll(req)
   }
 
   get mountedAt(): string {
@@ -95,6 +94,11 @@ export class NodeRequest implements HostRequest {
   }
 }
 
+/** What is sold leaves whole: nobody behind or around may answer 304 or 206. */
+export function askForAll({ headers, method }: IncomingMessage): void {
+  for (const name in headers) if (isOfCaches(name, method!)) delete headers[name]
+}
+
 /** What a framework of Node has beside the request. */
 interface NodeAppRoute extends AppRoute {
   /** Frameworks shorten the request's own URL below a router. */
@@ -108,24 +112,21 @@ export class KoaRequest extends NodeRequest {
     super(context.req, context.res)
   }
 
+  /** Routes match `url` exactly, so the mounting app decides what stands before it, not the caller. */
   override get mountedAt(): string {
-    return prefixOf(this.context)
+    const { req, originalUrl, url } = this.context
+    // Express shortens the request's own URL before Koa sees it, and keeps the whole URL beside it.
+    const { originalUrl: whole = originalUrl } = req as { originalUrl?: string }
+    // For the path of the mount itself, the URL that is left is `/`, with a slash that the caller did not send.
+    const rest = whole.endsWith(url) ? url : /^\/(\?|$)/.test(url) ? url.slice(1) : whole
+    const prefix = whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : ''
+    // Any other prefix would change the host of the origin that it is appended to.
+    return prefix.startsWith('/') ? prefix : ''
   }
 
   override get holder(): BodyHolder {
     return this.context.request as BodyHolder
   }
-}
-
-/** Routes match `url` exactly, so the mounting app decides what stands before it, not the caller. */
-function prefixOf({ req, originalUrl, url }: Koa.Context): string {
-  // Express shortens the request's own URL before Koa sees it, and keeps the whole URL beside it.
-  const { originalUrl: whole = originalUrl } = req as { originalUrl?: string }
-  // For the path of the mount itself, the URL that is left is `/`, with a slash that the caller did not send.
-  const rest = whole.endsWith(url) ? url : /^\/(\?|$)/.test(url) ? url.slice(1) : whole
-  const prefix = whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : ''
-  // Any other prefix would change the host of the origin that it is appended to.
-  return prefix.startsWith('/') ? prefix : ''
 }
 
 /** Responses whose own answer could not be written. The replacement that was sent may have arrived, but it is not that answer. */

@@ -9,7 +9,7 @@ import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import Koa from 'koa'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createGate } from '../../../src/index.js'
+import { createGate, createHandler, defineAgent, defineEndpoint } from '../../../src/index.js'
 import { type Sandbox, startSandbox } from '../../../src/sandbox.js'
 import { closing } from '../../support/closing.js'
 import { listen } from '../../support/listen.js'
@@ -219,6 +219,39 @@ it.each([
       (thrown as { headers?: typeof PAGES }).headers?.['access-control-allow-origin'] ?? null,
     ])
     expect(heard).toEqual([thrown])
+  },
+)
+
+it.each(['a gate', 'an agent'])(
+  '%s in Koa sends what it sold whole where an app around answers 304',
+  async what => {
+    const app = new Koa()
+    // As koa-conditional-get and koa-etag do.
+    app.use(async (ctx, next) => {
+      await next()
+      ctx.set('etag', '"1"')
+      if (ctx.fresh) ctx.status = 304
+    })
+    if (what === 'a gate') {
+      app.use(gateOf().koa(TERMS)).use(ctx => {
+        ctx.body = '"sold"'
+      })
+    } else {
+      const { facilitatorUrl, algodUrl, seller } = sandbox
+      const endpoint = defineEndpoint({ name: 'x', price: '$0.01', methods: 'GET', handler: () => 'sold' })
+      const about = { name: 'Sold', handle: 'sold', description: 'Sells.', payTo: seller.address } as const
+      const agent = defineAgent({ ...about, network: 'testnet', endpoints: [endpoint] })
+      const handler = createHandler(agent, { facilitatorUrl, algodUrl, shutdownTimeoutMs: 100 })
+      closing({ close: () => handler.shutdown() })
+      app.use(handler.koa())
+    }
+    const url = await listen(app.callback())
+    // `fetch` would add `no-cache`.
+    const headers = { 'if-none-match': '"1"', 'cache-control': 'max-age=0' }
+    const paid = await pay({ sandbox } as never, `${url}/x`, { method: 'GET', headers })
+    expect([paid.status, await paid.text()]).toEqual([200, '"sold"'])
+    if (what === 'an agent')
+      expect((await ask(`${url}/.well-known/x402`, { method: 'GET', headers })).status).toBe(304)
   },
 )
 

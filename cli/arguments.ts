@@ -114,9 +114,15 @@ export const secondsArgument = argument('It is a number of seconds, at most 8640
   const ms = /^\d{1,5}(\.\d{1,3})?$/.test(text) ? Math.round(Number(text) * 1_000) : 0
   return ms > 0 && ms <= 86_400_000 ? ms : undefined
 })
-export const methodArgument = argument(`It is one of ${METHODS.join(', ')}.`, text =>
+const methodArgument = argument(`It is one of ${METHODS.join(', ')}.`, text =>
   METHODS.find(method => method === text.toUpperCase()),
 )
+
+export const METHOD_OPTION = [
+  '--method <method>',
+  'GET, POST, PUT, PATCH or DELETE (default: POST; GET where only that is there)',
+  methodArgument,
+] as const
 
 /** A day or a moment, in UTC unless the text names another zone; in milliseconds since the epoch. */
 export const momentArgument = argument(

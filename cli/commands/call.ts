@@ -9,7 +9,7 @@ import {
 import type { CallResult, StreamResult } from '../../src/client.js'
 import { isRecord, quotedNetworks, SvcError, shellWord } from '../../src/domain/index.js'
 import {
-  methodArgument,
+  METHOD_OPTION,
   requestFlags,
   required,
   secondsArgument,
@@ -38,11 +38,7 @@ export const callCommand = command({
     ...requestFlags('the body'),
     NETWORK_OPTION,
     WALLET_OPTION,
-    [
-      '--method <method>',
-      'GET, POST, PUT, PATCH or DELETE (default: POST; GET where only that is there)',
-      methodArgument,
-    ],
+    METHOD_OPTION,
     ['--idempotency-key <key>', 'lets a repeated call get the same answer, where the seller supports it'],
     ['--balance', 'pay from a balance that svc balance bought, and in no other way'],
     ['--timeout <seconds>', 'end the call after this time, and say what was charged', secondsArgument],

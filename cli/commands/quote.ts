@@ -11,7 +11,7 @@ import {
   SvcError,
   TESTNET,
 } from '../../src/domain/index.js'
-import { methodArgument, requestFlags, sentAs, withQuery } from '../arguments.js'
+import { METHOD_OPTION, requestFlags, sentAs, withQuery } from '../arguments.js'
 import { command } from '../define-command.js'
 import { ownNetworkIfAny } from '../networks.js'
 import { columns, json, print } from '../output.js'
@@ -22,11 +22,7 @@ export const quoteCommand = command({
   takes: [['<url>', 'the endpoint']],
   flags: [
     ...requestFlags('the body to be priced'),
-    [
-      '--method <method>',
-      'GET, POST, PUT, PATCH or DELETE (default: POST; GET where only that is there)',
-      methodArgument,
-    ],
+    METHOD_OPTION,
     ['--json', 'print the decoded quote as JSON'],
   ],
   help: '\nExample:\n  $ svc quote https://agent.example/summarize --body \'{"text":"Hello."}\'',

@@ -148,7 +148,7 @@ export function gateOver(
       const routeOf = pricing({ ...terms, stream })
       return async (ctx, next) => {
         const { req, res, originalUrl: target, request: holder } = ctx
-        const context = heldContext(ctx)
+        const context = heldContext(ctx, stream)
         const handler: Handler = async svc => {
           refuseSecond(ctx.state.svc)
           ctx.state.svc = svc

@@ -25,8 +25,7 @@ export interface HeldAnswer {
 /** The app wrote what may not be sold, or wrote where the gate cannot see it. */
 export class NotHeld extends TypeError {}
 
-export const WROTE_PAST =
-  'a route wrote to the connection past its gate (res.socket, ctx.respond = false): it is not charged, and the connection is closed'
+const WROTE_PAST = 'a route wrote past its gate (res.socket): it is not charged, and the connection is closed'
 const FLUSHED =
   'a route flushed its head: give its terms `stream: true`, and it is sold as a stream. It is not charged'
 const FAILED_LATE =
@@ -49,7 +48,7 @@ const LATE = Object.fromEntries(
 /** A response of Node: what its route writes is held, and what the gate answers is sent. */
 export class HeldResponse implements ReplyTarget {
   /** The functions of Node, or of middleware around the gate. */
-  readonly #own: OwnFunctions
+  readonly #own: OwnFunctions & Pick<ServerResponse, 'destroy' | 'writeEarlyHints'>
   readonly #isUntouched: boolean
   /** The headers that stood when the route began. */
   #before: OutgoingHttpHeaders | undefined
@@ -73,16 +72,16 @@ export class HeldResponse implements ReplyTarget {
     readonly isStream: boolean,
   ) {
     forgetShape(res)
-    const { writeHead, write, end, flushHeaders, on } = res
-    this.#own = { writeHead, write, end, flushHeaders, on }
+    const { writeHead, write, end, flushHeaders, on, destroy, writeEarlyHints } = res
+    this.#own = { writeHead, write, end, flushHeaders, on, destroy, writeEarlyHints }
     this.#isUntouched = isUntouched(res)
   }
 
   /** From now on what others write is held; resolves with it. */
-  begin(): Promise<HeldAnswer> {
+  begin(status = 200): Promise<HeldAnswer> {
     const { res } = this
     // What is around the gate may have said 404 until something answers, as Koa does.
-    if (res.statusCode !== 200) res.statusCode = 200
+    if (res.statusCode !== status) res.statusCode = status
     this.#before = res.getHeaders()
     this.#bytesBefore = this.#bytesWritten
     Object.assign(res, HeldResponse.writers, { [HELD]: this })
@@ -93,6 +92,11 @@ export class HeldResponse implements ReplyTarget {
       this.#answer = resolve
       this.#refuse = reject
     })
+  }
+
+  /** The route has written nothing, and its framework is to write what the gate answers. */
+  release(): void {
+    Object.assign(this.res, this.#own)
   }
 
   /** The route has thrown: what its app answers now is sold for no status. */

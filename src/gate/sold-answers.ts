@@ -1,6 +1,5 @@
 /** Which answers of a route a gate sells, and what routes of Koa leave. */
 import { isAscii } from 'node:buffer'
-import type { OutgoingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import { toUSVString } from 'node:util'
 import { handToKoa } from '../adapters/http/koa-host.js'
@@ -9,41 +8,48 @@ import type { Reply } from '../adapters/http/reply.js'
 import { NoAnswer, renderHead, renderResponse } from '../app/charge/render-answer.js'
 import { COLLECTED_BYTES_MAX, renderStream } from '../app/charge/stream-from-handler.js'
 import { type Answer, ForwardedAnswer } from '../domain/handler.js'
-import { type HeldAnswer, HeldResponse, NotHeld, WROTE_PAST } from './hold-node-response.js'
+import { type HeldAnswer, HeldResponse, NotHeld } from './hold-node-response.js'
 import { takeHeaders } from './route-headers-and-pieces.js'
 
-/** A context of Koa: what its route leaves there is held, and what the gate answers takes its place. */
-export function heldContext(ctx: Koa.Context) {
+/** A context of Koa: what its route leaves there, or writes to its response itself, is held, and what the gate answers takes its place. */
+export function heldContext(ctx: Koa.Context, isStream: boolean) {
   const { res } = ctx
-  /** The headers that stood when the route began, as long as it is at work. */
-  let before: OutgoingHttpHeaders | undefined
-  let isAnswered = false
+  const written = new HeldResponse(res, isStream)
+  /** Whether the route answers past Koa, as proxies do. */
+  const isPast = () => ctx.respond === false || res.headersSent
+  let isAtWork = false
   return {
     res,
-    isSent: () => res.headersSent,
+    isSent: () => written.isSent(),
     async answerOf(next: () => Promise<unknown>): Promise<HeldAnswer> {
       const stood = res.getHeaders()
-      before = stood
-      try {
-        await next()
-      } catch (cause) {
-        ctx.app.emit('error', cause, ctx)
-        throw cause
-      } finally {
-        before = undefined
-      }
-      if (ctx.respond !== false && !res.headersSent)
+      // Koa says 404 until something answers.
+      const past = written.begin(res.statusCode)
+      isAtWork = true
+      const left = async () => {
+        try {
+          await next()
+        } catch (cause) {
+          ctx.app.emit('error', cause, ctx)
+          HeldResponse.threw(res, cause)
+          // Koa writes no more, and nothing would end what has begun.
+          if (isPast() && !written.isSent()) res.destroy(cause as Error)
+          throw cause
+        } finally {
+          isAtWork = false
+          if (!isPast()) written.release()
+        }
+        if (isPast()) return past
         return { status: ctx.status, headers: takeHeaders(res, stood), body: bodyIn(ctx) }
-      if (!isAnswered) res.destroy()
-      throw new NotHeld(WROTE_PAST)
+      }
+      // A proxy ends when its answer has left.
+      return written.unlessThrown(await Promise.race([left(), past]))
     },
     send(reply: Reply): void {
-      isAnswered = true
-      if (before === undefined) return void handToKoa(ctx, reply)
+      if (!isAtWork && !isPast()) return void handToKoa(ctx, reply)
       // At once: what the route puts into its context later would be sent, while middleware around the gate waits.
-      takeHeaders(res, before)
       ctx.respond = false
-      new HeldResponse(res, false).send(reply)
+      written.send(reply)
     },
   }
 }

@@ -110,9 +110,10 @@ export function readMessage(params: unknown): Message | TaskMessage {
     else if (isRecord(part) && isRecord(part.data)) data.push(part.data)
     else throw notReadable(part)
   }
+  const isId = typeof contextId === 'string' && contextId !== '' && contextId.length <= CONTEXT_ID_LENGTH_MAX
   return {
     skillId,
-    contextId: isContextId(contextId) ? contextId : undefined,
+    contextId: isId ? contextId : undefined,
     text: texts.length > 0 ? texts.join('\n') : undefined,
     // Copying many keys takes as long as parsing them.
     data: data.length > 1 ? data.reduce((merged, each) => Object.assign(merged, each), {}) : data[0],
@@ -151,10 +152,6 @@ function notReadable(part: unknown): RpcRefusal {
   return isFile
     ? new RpcRefusal(CONTENT_TYPE_NOT_SUPPORTED, 'Skills take text and data, not files.')
     : invalid('A part has a text, or a data object.')
-}
-
-function isContextId(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= CONTEXT_ID_LENGTH_MAX
 }
 
 function invalid(message: string): RpcRefusal {

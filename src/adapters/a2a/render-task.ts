@@ -1,7 +1,7 @@
 /** Tasks of either generation of A2A, as https://github.com/google-a2a/a2a-x402 v0.1 has them, with payloads of x402 v2. */
 import { type AnswerContent, contentOf } from '../../domain/handler.js'
 import { OUTCOMES } from '../../domain/machines/charge.machine.js'
-import type { PaymentRequired, Receipt } from '../../domain/x402.js'
+import type { PaymentRequired } from '../../domain/x402.js'
 import { type ChargeOutcome, endTold } from '../../ports/charge.js'
 import type { Clock } from '../../ports/clock.js'
 import type { Random } from '../../ports/random.js'
@@ -100,13 +100,15 @@ export function declinedTask(): TaskContent {
 export function failedTask(outcome: ChargeOutcome): TaskContent {
   const error = problemData(outcome)
   const { code, message } = error
+  const network = outcome.challenge?.required.accepts[0]?.network
+  const unpaid = { success: false, errorReason: message, transaction: '', network }
   return {
     state: 'failed',
     said: message,
     metadata: {
       'x402.payment.status': 'payment-failed',
       'x402.payment.error': errorOf(outcome, code, message),
-      'x402.payment.receipts': [outcome.receipt ?? noReceipt(outcome, message)],
+      'x402.payment.receipts': [outcome.receipt ?? unpaid],
       'svc.error': error,
     },
   }
@@ -124,11 +126,6 @@ function errorOf({ final, path }: ChargeOutcome, code: string, message: string):
     if (final === 'unsettled') return 'SETTLEMENT_FAILED'
   }
   return code.toUpperCase()
-}
-
-function noReceipt({ challenge }: ChargeOutcome, errorReason: string): Partial<Receipt> {
-  const network = challenge?.required.accepts[0]?.network
-  return { success: false, errorReason, transaction: '', ...(network !== undefined && { network }) }
 }
 
 export function completedTask(outcome: ChargeOutcome): TaskContent {

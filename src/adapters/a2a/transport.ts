@@ -79,17 +79,14 @@ function flowOf(request: RpcRequest, { baseUrl }: IncomingRequest, options: A2aO
     ...options,
     async call(def, message, incoming, over) {
       const read = readMessageInput(def, message, options)
-      if ('refused' in read) throw refusedInput(def, read.refused)
-      return charge.call(def.name, { ...incoming, ...read, ...over })
+      if (!('refused' in read)) return charge.call(def.name, { ...incoming, ...read, ...over })
+      const { code, message: why } = read.refused
+      throw new RpcRefusal(INVALID_PARAMS, why, { code, schema: schemaOfMessage(def) })
     },
     asked(def, about) {
       return { request, restPath: root + pathOfEndpoint(def), skill: def.name, ...about, clock, random }
     },
   }
-}
-
-function refusedInput(def: EndpointDef, { code, message }: Record<'code' | 'message', string>): RpcRefusal {
-  return new RpcRefusal(INVALID_PARAMS, message, { code, schema: schemaOfMessage(def) })
 }
 
 /** The header's names in A2A 1.0 and 0.3. */

@@ -462,24 +462,54 @@ describe('a route of Express', () => {
 })
 
 describe('a route of Koa', () => {
-  it.each([
-    ['ctx.respond', (ctx: Koa.Context) => void Object.assign(ctx, { respond: false })],
-    ['its response', (ctx: Koa.Context) => void ctx.res.end('free')],
-  ])('that takes %s for itself is not charged', async (_, route) => {
-    const terms = { ...TERMS, path: '/x', methods: 'GET' } as const
-    const app = new Koa().use(gateOf().koa(terms)).use(route)
+  const terms = { ...TERMS, path: '/x', methods: 'GET', timeout: 1_000 } as const
+  async function soldBy(route: Koa.Middleware, more: { stream?: boolean } = {}) {
+    const app = new Koa().use(gateOf().koa({ ...terms, ...more })).use(route)
     app.silent = true
     const before = earned()
-    await pay(seller, `${await listen(app.callback())}/x`, { method: 'GET' }).then(
-      answer => answer.text().catch(() => ''),
-      () => {},
-    )
-    expect(earned() - before).toBe(0n)
-    expect(said()).toMatch(/past its gate|^$/)
+    const paid = await pay(seller, `${await listen(app.callback())}/x`, { method: 'GET' })
+    const body = await paid.text().catch(() => 'broken off')
+    return { status: paid.status, body, cost: earned() - before, type: paid.headers.get('content-type') }
+  }
+  /** As a proxy: it has ended when its answer has left. */
+  const past =
+    (write: (ctx: Koa.Context) => unknown): Koa.Middleware =>
+    async ctx => {
+      ctx.respond = false
+      const left = once(ctx.res, 'finish')
+      ctx.res.writeHead(200, { 'content-type': 'text/x' })
+      await write(ctx)
+      await left
+    }
+  const inPieces = past(async ({ res }) => {
+    res.write('so')
+    await new Promise(setImmediate)
+    res.end('ld')
+  })
+  it.each([
+    ['at once', past(({ res }) => res.end('sold')), {}],
+    ['in pieces', inPieces, {}],
+    ['in pieces, as a stream', inPieces, { stream: true }],
+  ] as const)('that writes to its response itself, %s, is sold', async (_, route, more) => {
+    expect(await soldBy(route, more)).toEqual({ status: 200, body: 'sold', cost: 10_000n, type: 'text/x' })
+  })
+
+  const throwing = (write: (ctx: Koa.Context) => unknown) =>
+    past(ctx => {
+      write(ctx)
+      throw new Error('no')
+    })
+  it.each<[string, Koa.Middleware, number]>([
+    ['says that it failed', past(({ res }) => Object.assign(res, { statusCode: 502 }).end('no')), 502],
+    ['says nothing of success', ctx => void ctx.res.end('free'), 404],
+    ['takes it and says nothing', ctx => void Object.assign(ctx, { respond: false }), 504],
+    ['throws after its whole answer', throwing(({ res }) => res.end('free')), 500],
+    ['throws after the first piece', throwing(({ res }) => res.write('free')), 500],
+  ])('that writes to its response itself, and %s, is not charged', async (_, route, status) => {
+    expect(await soldBy(route)).toMatchObject({ status, cost: 0n })
   })
 
   it('that throws is heard by the app, and its caller reads what it may', async () => {
-    const terms = { ...TERMS, path: '/x', methods: 'GET' } as const
     const app = new Koa().use(gateOf().koa(terms)).use(ctx => ctx.throw(418, 'no tea'))
     const heard = vi.fn()
     app.on('error', heard)

@@ -502,6 +502,18 @@ describe('the whole page', () => {
     expect([onScreen, await ground()]).toEqual(['rgb(13, 16, 21)', 'rgb(244, 245, 248)'])
   })
 
+  it('shows its plots and what their colours mean where the system forces colours', async () => {
+    const { url, feed } = await watched()
+    for (let number = 0; number < WAYS; number++) feed.ended(callOf(number))
+    const { page } = await look(url, { view: 'overview' })
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.locator('#calls-plot .fill').first().waitFor()
+    const grounds = `[getComputedStyle(document.body), getComputedStyle(document.querySelector('#calls-plot .fill')),
+      getComputedStyle(document.querySelector('.key'), '::before')].map(style => style.backgroundColor)`
+    const [ground, bar, swatch] = (await page.evaluate(grounds)) as string[]
+    expect([bar, swatch]).not.toContain(ground)
+  })
+
   it('has no rule of style that nothing wears', { timeout: 120_000 }, async () => {
     const { url, feed } = await watched()
     const { page } = await look(url, { view: 'overview' })

@@ -74,9 +74,9 @@ export function framed(status: number, headers: readonly string[], body: WholeBo
   return isBodiless(status) ? [...headers] : [...headers, 'Content-Length', String(bytesIn(body))]
 }
 
-/** Node writes the head in the encoding of the text that follows it, and UTF-8 is slow. ASCII text can use latin1. */
+/** Node writes the head in the encoding of the text that follows it, and UTF-8 is slow. ASCII text can use latin1; middleware decodes bytes by it. */
 export function endWith(res: ServerResponse, end: ServerResponse['end'], body: WholeBody): void {
-  end.call(res, body, bytesIn(body) === body?.length ? 'latin1' : 'utf8')
+  end.call(res, body, typeof body === 'string' && bytesIn(body) === body.length ? 'latin1' : 'utf8')
 }
 
 /** Sets all, or none: what is sent instead must not carry the headers of this reply. */

@@ -103,6 +103,22 @@ it('a stream leaves whole through middleware whose `write` returns nothing, such
   expect([body, cost]).toEqual(['one two', 10_000n])
 })
 
+it.each(['naïve', { text: 'naïve' }, Buffer.from('naïve')])(
+  'what is sold (%j) is no other text to middleware around that reads what ends an answer, such as express-minify',
+  async answer => {
+    const app = express()
+    app.use((_, res, next) => {
+      const { end } = res
+      const read = (chunk: string | Buffer, encoding?: BufferEncoding) =>
+        end.call(res, chunk.toString(encoding), 'utf8')
+      Object.assign(res, { end: read })
+      next()
+    })
+    app.get('/x', gateOf().express(TERMS), (_, res) => void res.send(answer))
+    expect((await sold(app)).body).toContain('naïve')
+  },
+)
+
 it('a gate whose route another gate refuses answers in words, and charges nothing', async () => {
   const app = express()
   app.use((_, res, next) => {

@@ -30,12 +30,13 @@ export function sendPieces(res: ServerResponse, own: OwnFunctions, body: Streame
   for (const on of [own.on, EventEmitter.prototype.on])
     on.call(res, 'drain', () => res.writableNeedDrain || go?.())
   const sent = new Writable({
-    write(chunk, encoding, done) {
+    write(chunk, _, done) {
       go = () => {
         go = undefined
         done()
       }
-      if (own.write.call(res, chunk, encoding) !== false) go()
+      // The encoding of a Writable's bytes, `buffer`, is none to middleware that decodes them.
+      if (own.write.call(res, chunk, 'utf8') !== false) go()
     },
     final: done => void own.end.call(res.once('finish', done), undefined, 'utf8'),
     destroy(cause, done) {

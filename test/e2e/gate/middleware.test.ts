@@ -103,18 +103,29 @@ it('a stream leaves whole through middleware whose `write` returns nothing, such
   expect([body, cost]).toEqual(['one two', 10_000n])
 })
 
-it.each(['naïve', { text: 'naïve' }, Buffer.from('naïve')])(
-  'what is sold (%j) is no other text to middleware around that reads what ends an answer, such as express-minify',
-  async answer => {
+it.each([
+  ['a text', 'naïve'],
+  ['JSON', { text: 'naïve' }],
+  ['bytes', Buffer.from('naïve')],
+  ['a stream', undefined],
+])(
+  '%s is no other text to middleware around that reads what is written, such as express-minify',
+  async (_, answer) => {
     const app = express()
     app.use((_, res, next) => {
-      const { end } = res
-      const read = (chunk: string | Buffer, encoding?: BufferEncoding) =>
-        end.call(res, chunk.toString(encoding), 'utf8')
-      Object.assign(res, { end: read })
+      const { write, end } = res
+      const read = (chunk?: string | Buffer, encoding?: BufferEncoding) =>
+        Buffer.from(chunk?.toString(encoding) ?? '')
+      Object.assign(res, {
+        write: (...given: []) => Reflect.apply(write, res, [read(...given)]),
+        end: (...given: []) => Reflect.apply(end, res, [read(...given)]),
+      })
       next()
     })
-    app.get('/x', gateOf().express(TERMS), (_, res) => void res.send(answer))
+    app.get('/x', gateOf().express({ ...TERMS, stream: answer === undefined }), (_, res) => {
+      if (answer === undefined) Readable.from([Buffer.from('naïve')]).pipe(res)
+      else res.send(answer)
+    })
     expect((await sold(app)).body).toContain('naïve')
   },
 )

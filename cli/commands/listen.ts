@@ -5,7 +5,7 @@ import { isRecord, SvcError } from '../../src/domain/index.js'
 import { urlArgument } from '../arguments.js'
 import { command } from '../define-command.js'
 import { moneyTold } from '../dev/print-reports.js'
-import { untilEnded } from '../exit.js'
+import { signalled } from '../exit.js'
 import { type AgentStream, auditPageOf } from '../journals.js'
 import { json, note, print, printable, styled } from '../output.js'
 
@@ -30,12 +30,13 @@ Examples:
   $ svc listen
   $ svc listen https://agent.example --json | jq 'select(.charged == "maybe")'`,
 }).does(async (agentUrl, { remembered, json: asJson }) => {
-  const ended = untilEnded()
-  let stream: AgentStream | undefined = await auditPageOf(agentUrl, 'events', ended)
+  // Not by a signal to fetch: Node forgets it when it collects the request, and the command would go on.
+  void signalled().then(() => process.exit())
+  let stream: AgentStream | undefined = await auditPageOf(agentUrl, 'events')
   const sinceMs = remembered ? 0 : stream.atMs
   note(`svc listen: ${printable(agentUrl)}, Ctrl-C ends it`)
   const isNew = unheard()
-  while (!ended.aborted) {
+  for (;;) {
     if (stream) {
       try {
         for await (const { calls, missed } of callsIn(stream.body)) {
@@ -45,22 +46,22 @@ Examples:
         }
       } catch (error) {
         if (error instanceof SvcError) throw error
-        // The connection broke, or Ctrl-C closed it.
+        // The connection broke.
       }
-      if (!ended.aborted) note('svc listen: the agent has closed the stream; waiting for it')
+      note('svc listen: the agent has closed the stream; waiting for it')
     }
-    stream = await again(agentUrl, ended)
+    stream = await again(agentUrl)
   }
 })
 
-async function again(agentUrl: string, signal: AbortSignal): Promise<AgentStream | undefined> {
+async function again(agentUrl: string): Promise<AgentStream | undefined> {
   try {
-    await pause(AGAIN_MS, undefined, { signal })
-    const stream = await auditPageOf(agentUrl, 'events', signal)
+    await pause(AGAIN_MS)
+    const stream = await auditPageOf(agentUrl, 'events')
     note('svc listen: connected again')
     return stream
   } catch (error) {
-    if (signal.aborted || isAway(error)) return undefined
+    if (isAway(error)) return undefined
     throw error
   }
 }

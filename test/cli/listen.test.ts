@@ -40,6 +40,17 @@ describe('svc listen', () => {
     expect(objects.text).toContain('"code":"payment_required"')
   })
 
+  it('stops at Ctrl-C without a word before its agent has answered', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const child = start(['listen', `http://127.0.0.1:${(silent.address() as AddressInfo).port}`])
+    const heard = hear(child)
+    await once(silent, 'request')
+    child.kill('SIGINT')
+    expect([await heard.ended, heard.text]).toEqual([0, ''])
+    silent.close()
+  })
+
   it('says why it cannot, and what to do', async () => {
     const guarded = await openSeller([echo], {
       audit: { token: 'a-long-secret-token' },

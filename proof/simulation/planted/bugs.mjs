@@ -821,8 +821,8 @@ export const ON_BALANCES = [
     edits: [
       {
         file: 'src/gate/sold-answers.ts',
-        find: "        ctx.app.emit('error', cause, ctx)\n        throw cause",
-        replace: "        ctx.app.emit('error', cause, ctx)\n        ctx.status = 200\n        ctx.body = ''",
+        find: '          HeldResponse.threw(res, cause)\n          // Koa writes no more, and nothing would end what has begun.\n          if (isPast() && !written.isSent()) res.destroy(cause as Error)\n          throw cause',
+        replace: "          ctx.status = 200\n          ctx.body = ''",
       },
     ],
   },
@@ -978,8 +978,8 @@ export const ON_PARTS = [
     edits: [
       {
         file: JOURNAL_FILE,
-        find: '?? numberAfterFile(olderFiles(path).at(-1)) ?? 1',
-        replace: '?? 1',
+        find: 'Math.max(from, numberAfterTail(fd, size) ?? numberAfterFile(olderFiles(path).at(-1)) ?? 1)',
+        replace: 'numberAfterTail(fd, size) ?? 1',
       },
     ],
   },

@@ -103,7 +103,7 @@ class Response extends Writable {
   readonly req: IncomingMessage
   readonly socket = Object.assign(new EventEmitter(), { writable: true })
   statusCode = 200
-  headersSent = false
+  #isHeadSent = false
   #text = ''
   /** By their names in small letters. */
   readonly #set = new Map<string, readonly [string, string | readonly string[]]>()
@@ -128,6 +128,11 @@ class Response extends Writable {
 
   get finished(): boolean {
     return this.writableEnded
+  }
+
+  /** As Node has it, of the class: a gate shadows it, and asks the class. */
+  get headersSent(): boolean {
+    return this.#isHeadSent
   }
 
   getHeaderNames(): string[] {
@@ -161,8 +166,8 @@ class Response extends Writable {
   }
 
   flushHeaders(): void {
-    if (this.headersSent) return
-    this.headersSent = true
+    if (this.#isHeadSent) return
+    this.#isHeadSent = true
     for (const [name, value] of this.#set.values())
       for (const each of [value].flat()) this.#sent.push([name, each])
   }

@@ -16,7 +16,7 @@ const LINES_MAX = 250
  * it. The comments say what is aimed at.
  */
 const BOUNDS = {
-  'lines of the core': 29_048, // 23,000
+  'lines of the core': 29_044, // 23,000
   'files of the core': 246, // 270
   'lines of src and cli': 51_028, // 40,000
   'lines of agents, templates and create': 2_204,

@@ -64,13 +64,13 @@ function elsewhere(specifier: string, context: Context, error: unknown): Context
   throw error
 }
 
-/** Another for each change. Empty for a file that is not there. */
+/** Differs after each change of the file. Empty for a file that is not there. */
 export function signatureOf(file: string | URL): string {
   const stats = statSync(file, { throwIfNoEntry: false })
   return stats ? `${stats.ino}-${stats.mtimeMs}-${stats.size}` : ''
 }
 
-/** With what the file is before it is read: who hears of it later may find it changed. */
+/** With the file's signature before Node reads it: it may have changed when `svc dev` reads this line. */
 function tell(url: string): void {
   try {
     writeSync(SOURCES_FD, url === LENT_SDK ? `${url}\n` : `${url} ${signatureOf(new URL(url))}\n`)

@@ -41,6 +41,7 @@ export class RpcRefusal extends Error implements RpcError {
 
 /** An answer repeats the id, so a stranger may not choose how long the answer is. */
 const ID_LENGTH_MAX = 256
+const NO_ID = `An id is a number, or a string of up to ${ID_LENGTH_MAX} characters.`
 
 /** @param inputsIn the parts of `params` that are bounded elsewhere, as an endpoint's input is */
 export function readRpc(
@@ -57,8 +58,7 @@ export function readRpc(
   if (!isRecord(message) || message.jsonrpc !== '2.0' || typeof message.method !== 'string')
     throw new RpcRefusal(INVALID_REQUEST, 'The body is not a JSON-RPC 2.0 request.')
   const { id, method, params } = message
-  const noId = `An id is a number, or a string of up to ${ID_LENGTH_MAX} characters.`
-  if (id !== undefined && !isId(id)) throw new RpcRefusal(INVALID_REQUEST, noId)
+  if (id !== undefined && !isId(id)) throw new RpcRefusal(INVALID_REQUEST, NO_ID)
   if (isWithin(message, ENVELOPE_BOUNDS, inputsIn(method, params))) return { id, method, params }
   const { values, characters } = ENVELOPE_BOUNDS
   const why = `Beside the input of a call, a message has at most ${values} values and ${characters} characters of text.`

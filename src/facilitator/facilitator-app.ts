@@ -172,7 +172,7 @@ export function facilitatorApp(facilitator: ProtocolFacilitator, options: Facili
     }),
     privateRoute('/health', operators, async () => {
       const condition = await facilitator.check()
-      const ok = condition.node === 'ok' && condition.sponsorMicroAlgos! >= PAYMENT_FEE_MICRO_ALGOS
+      const ok = condition.node === 'ok' && (condition.sponsorMicroAlgos ?? 0n) >= PAYMENT_FEE_MICRO_ALGOS
       return jsonReply(ok ? 200 : 503, { ok, sponsor: facilitator.sponsor, ...condition })
     }),
     privateRoute('/metrics', operators, async () => {

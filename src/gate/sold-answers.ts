@@ -42,7 +42,7 @@ export function heldContext(ctx: Koa.Context, isStream: boolean) {
         if (isPast()) return past
         return { status: ctx.status, headers: takeHeaders(res, stood), body: bodyIn(ctx) }
       }
-      // A proxy ends when its answer has left.
+      // A proxy's middleware may end only when its answer has left, and that waits for this.
       return written.unlessThrown(await Promise.race([left(), past]))
     },
     send(reply: Reply): void {

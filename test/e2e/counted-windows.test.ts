@@ -48,6 +48,21 @@ function counted(calls: number | undefined, timeout = 60_000) {
   return { endpoint, door, runs: () => runs }
 }
 
+/** As `counted`, of streams: a call breaks after its first word, waits, or ends, as its body says. */
+function streaming(calls: number, waited: Promise<void>) {
+  return defineEndpoint({
+    name: 'counted',
+    subscription: { price: '$0.01', period: '1h', calls },
+    stream: true,
+    handler: async function* ({ body }: HandlerContext) {
+      yield 'a word'
+      const { does } = body as { does?: string }
+      if (does === 'break') throw new Error('no more words')
+      if (does === 'wait') await waited
+    },
+  })
+}
+
 const at = ({ url }: Seller) => `${url}/counted`
 
 /** Buys a window, and calls in it. */
@@ -168,16 +183,7 @@ describe('a window with a count of calls', () => {
 
   it('gives a call back whose stream its seller broke, and counts one that its caller left', async () => {
     const source = gate()
-    const endpoint = defineEndpoint({
-      name: 'counted',
-      subscription: { price: '$0.01', period: '1h', calls: 3 },
-      stream: true,
-      handler: async function* ({ body }: HandlerContext) {
-        yield 'a word'
-        if ((body as { does?: string }).does === 'break') throw new Error('no more words')
-        if ((body as { does?: string }).does === 'wait') await source.opened
-      },
-    })
+    const endpoint = streaming(3, source.opened)
     const seller = await open([endpoint], { idempotency: { onLostResponse: 'replay' } })
     const { sale, call } = await bought(seller)
     expect([await sale.text(), remainingOf(sale)]).toEqual(['data: a word\n\n', '2'])
@@ -206,16 +212,7 @@ describe('a window with a count of calls', () => {
 
   it('has its first call for later where its seller breaks that call’s stream, and not where the caller leaves it', async () => {
     const source = gate()
-    const endpoint = defineEndpoint({
-      name: 'counted',
-      subscription: { price: '$0.01', period: '1h', calls: 2 },
-      stream: true,
-      handler: async function* ({ body }: HandlerContext) {
-        yield 'a word'
-        if ((body as { does?: string }).does === 'break') throw new Error('no more words')
-        if ((body as { does?: string }).does === 'wait') await source.opened
-      },
-    })
+    const endpoint = streaming(2, source.opened)
     const seller = await open([endpoint])
     const sold = async (does: string) => {
       const sale = await pay(seller, at(seller), { body: { does } })

@@ -152,7 +152,7 @@ export interface SoldWindow {
   readonly expiresAtMs: number
   readonly callsLeft?: number
   readonly units?: number
-  /** Whether its first call, which `callsLeft` does not have, is a stream: one that its seller breaks belongs to the window again. */
+  /** Whether the first call, which `callsLeft` leaves out, is a stream. If its seller breaks it, the window has that call again. */
   readonly streams?: boolean
 }
 

@@ -1,13 +1,9 @@
 /** What a seller says in addition to its quote is no part of the sale. */
-import { parseBaseUnits } from '../../domain/money.js'
 import { readPeriodMs } from '../../domain/period.js'
 import { isForWindow } from '../../domain/price-for-display.js'
-import { decodeAnswerHeader } from '../../domain/x402.js'
 import type { Clock } from '../../ports/clock.js'
 import { type Charged, isOfEarlierPayment } from './charge-evidence.js'
-import type { HttpReply } from './http-reply.js'
 import { resourceIn, type SelectedRequirements, type Wanted } from './read-quote.js'
-import type { BalanceReceipt } from './result-types.js'
 import type { Delivery } from './send-with-retries.js'
 
 export const SUBSCRIPTION_HEADER = 'x-svc-subscription'
@@ -137,32 +133,4 @@ export function soldAs({ origin, pathname }: URL, resource: string): string {
 
 export function endpointOf({ origin, pathname }: URL): string {
   return origin + pathname
-}
-
-const ID = /^[\w-]{1,128}$/
-
-/** What the seller says of a call on a balance. What cannot be read is left out. */
-export function balanceIn({ headers }: Pick<HttpReply, 'headers'>) {
-  const [charged, reserved, left] = ['charged', 'reserved', 'balance'].map(name =>
-    parseBaseUnits(headers.get(`x-svc-${name}`)),
-  )
-  const [taken = 0n, most = 0n] = [charged, reserved]
-  const receipt = receiptIn(headers.get('x-svc-receipt'))
-  return {
-    taken: taken > most ? taken : most,
-    reserved,
-    balance: {
-      ...(charged !== undefined && { charged: String(charged) }),
-      ...(left !== undefined && { left: String(left) }),
-      ...(receipt && { receipt }),
-    },
-  }
-}
-
-function receiptIn(header: string | null): BalanceReceipt | undefined {
-  const { balance, call, ...units } = (header !== null && decodeAnswerHeader(header)) || {}
-  const [charged, left] = [units.charged, units.left].map(value => parseBaseUnits(String(value)))
-  const isNamed = [balance, call].every(id => typeof id === 'string' && ID.test(id))
-  if (!isNamed || charged === undefined || left === undefined) return undefined
-  return { balance: String(balance), call: String(call), charged: String(charged), left: String(left) }
 }

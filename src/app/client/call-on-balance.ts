@@ -7,10 +7,9 @@ import { IDEMPOTENCY_KEY_HEADER } from '../../domain/idempotency-key.js'
 import { formatUsd } from '../../domain/money.js'
 import { BALANCE_KEY_HEADER, MAX_CHARGE_HEADER, type PaymentRequired } from '../../domain/x402.js'
 import { randomId } from '../../ports/random.js'
-import { balanceIn } from './bought-subscription.js'
 import type { HttpRequest } from './build-request.js'
 import { buyBalance, SENT_KEPT_MS } from './buy-balance.js'
-import { isReplay } from './charge-evidence.js'
+import { balanceIn, isReplay } from './charge-evidence.js'
 import { balanceInDoubt, callFailed, knownAtLast } from './client-errors.js'
 import type { Settings } from './client-options.js'
 import type { HeldBalance } from './held-balances.js'
@@ -45,7 +44,7 @@ export function onBalance(
   const idempotencyKey = given ?? randomId(settings.random)
   const doubt = balances.doubtOf(request.url, idempotencyKey)
   const begunMs = doubt?.begunMs ?? clock.now()
-  /** The balance on which alone it may be made: what became of an earlier attempt there is not known. */
+  /** While the end of an earlier attempt on this balance is not known, the call is made on no other. */
   let only = doubt?.key
   let refusal: HttpReply | undefined
   const tried = new Set<string>()
@@ -126,16 +125,17 @@ export function onBalance(
     try {
       const asked = await send(settings, on(key, most, finishPaid ? undefined : signal))
       const { reply } = asked
+      const { reserved, balance } = balanceIn(reply)
       if (asked.everLost) only = key
-      isCounted = errorCodeOf(reply) === 'answer_not_kept' && balanceIn(reply).balance.charged !== undefined
+      isCounted = errorCodeOf(reply) === 'answer_not_kept' && balance.charged !== undefined
       const mayBeTaken = only !== undefined || reply.status < 400 || isCounted
-      // As long as its seller keeps keys, it refuses only one under which nothing was taken.
+      // While its seller keeps the key, a 402 means that nothing was taken under it.
       const isKept = Math.abs(clock.now() - begunMs) < SENT_KEPT_MS
-      const isNew = isKept && isQuote(reply) && balanceIn(reply).reserved !== undefined
+      const isNew = isKept && isQuote(reply) && reserved !== undefined
       if (mayBeTaken && !isNew && (!isSuccess(reply) || reply.oversized)) throw callFailed(origin, reply)
       balances.doubt(request.url, idempotencyKey)
       slot.idempotencyKey = undefined
-      const isOpen = reply.body !== undefined && balanceIn(reply).balance.charged === undefined
+      const isOpen = reply.body !== undefined && balance.charged === undefined
       if (isOpen) call.reads(false)
       else call.over()
       reader = isOpen ? call : undefined

@@ -1,5 +1,5 @@
 /** What was signed is the fact; the receipt and every error code are claims of the seller. */
-import { usdNumber } from '../../domain/money.js'
+import { parseBaseUnits, usdNumber } from '../../domain/money.js'
 import { isIdOf, type NetworkFacts } from '../../domain/network.js'
 import {
   decodeAnswerHeader,
@@ -9,7 +9,7 @@ import {
 } from '../../domain/x402.js'
 import type { SignedPayment } from '../../ports/payment-signer.js'
 import { errorCodeOf, type HttpReply, isSuccess, namesPayment } from './http-reply.js'
-import type { ActiveSubscription, CallPayment, Warning } from './result-types.js'
+import type { ActiveSubscription, BalanceReceipt, CallPayment, Warning } from './result-types.js'
 
 /** Whether a failed call's payment was charged. */
 export interface Charged {
@@ -153,4 +153,32 @@ export function contradictions(
     found.push(`network ${receipt.network} instead of ${accepted.network}`)
   if (receipt.success === false) found.push('no success')
   return found
+}
+
+const ID = /^[\w-]{1,128}$/
+
+/** What the seller says of a call on a balance. What cannot be read is left out. */
+export function balanceIn({ headers }: Pick<HttpReply, 'headers'>) {
+  const [charged, reserved, left] = ['charged', 'reserved', 'balance'].map(name =>
+    parseBaseUnits(headers.get(`x-svc-${name}`)),
+  )
+  const [taken = 0n, most = 0n] = [charged, reserved]
+  const receipt = receiptIn(headers.get('x-svc-receipt'))
+  return {
+    taken: taken > most ? taken : most,
+    reserved,
+    balance: {
+      ...(charged !== undefined && { charged: String(charged) }),
+      ...(left !== undefined && { left: String(left) }),
+      ...(receipt && { receipt }),
+    },
+  }
+}
+
+function receiptIn(header: string | null): BalanceReceipt | undefined {
+  const { balance, call, ...units } = (header !== null && decodeAnswerHeader(header)) || {}
+  const [charged, left] = [units.charged, units.left].map(value => parseBaseUnits(String(value)))
+  const isNamed = [balance, call].every(id => typeof id === 'string' && ID.test(id))
+  if (!isNamed || charged === undefined || left === undefined) return undefined
+  return { balance: String(balance), call: String(call), charged: String(charged), left: String(left) }
 }

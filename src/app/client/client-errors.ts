@@ -69,7 +69,7 @@ export function balanceInDoubt(
   return new SdkError(what, code, status, { ...known, charged: 'maybe', idempotencyKey })
 }
 
-/** What was in doubt is known: its seller keeps what it has counted. */
+/** The error of a call that was in doubt, once its seller has said whether it took anything. */
 export function knownAtLast({ message, code, status, detail }: SvcError, charged: 'yes' | 'no'): SvcError {
   const what = charged === 'yes' ? 'it was charged to the balance' : 'an earlier attempt took nothing'
   return new SdkError(`${message}; ${what}, says the seller`, code, status, { ...recordAt(detail), charged })

@@ -74,7 +74,7 @@ export function heldBalances(
   const shortUntilMs = new Map<string, number>()
   const unknown = new Set<string>()
   const doubts = new Map<string, Doubt>()
-  /** Calls of this process, and when their readers got the last of their streams: never yet where they wait for more, or for an answer. */
+  /** Calls of this process, and when each last got a part of its stream; infinite while it waits for a part, or for the answer. */
   const atWork = new Set<{ readonly key: string; readMs: number }>()
   const prefix = `${network.key} `
 

@@ -81,11 +81,11 @@ function numberAfterFile(path: string | undefined): number | undefined {
   }
 }
 
-/** By the last line that can be read: a crash or a hand may have left others after it. */
+/** By the last line that can be read: a crash or an editor may have left broken lines after it. */
 function numberAfterTail(fd: number, size: number): number | undefined {
   for (let bytes = Math.min(TAIL_BYTES, size); bytes > 0; bytes = Math.min(bytes * 4, size)) {
     const lines = String(readAt(fd, bytes, size - bytes)).split('\n')
-    // Of the first one the beginning may be missing.
+    // The first line may lack its beginning.
     const read = lines.slice(bytes === size ? 0 : 1).map(readLine)
     const last = read.findLast(({ kind, number }) => kind !== 'unreadable' || number !== undefined)
     if (last || bytes === size) return last && numberAfter(last)

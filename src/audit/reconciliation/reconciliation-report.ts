@@ -142,13 +142,13 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
   streams.close()
   if (header === undefined)
     throw new SvcError('The journal does not say whose it is: its first line is missing', 'empty_journal')
-  const none = new SvcError('The journal has no run in this period', 'empty_journal')
+  const noRun = () => new SvcError('The journal has no run in this period', 'empty_journal')
 
   const period = {
     fromMs: Number.isFinite(fromMs) ? fromMs : Math.min(openedMs, seen.fromMs),
     toMs: Number.isFinite(toMs) ? toMs : nowMs() - AT_WORK_MS,
   }
-  if (!Number.isFinite(period.fromMs)) throw none
+  if (!Number.isFinite(period.fromMs)) throw noRun()
   const { differences, more } = await compareWithChain({
     ...options,
     onLanded: doubts.landed,
@@ -160,7 +160,7 @@ export async function reconcileJournal(options: ReconciliationOptions): Promise<
     listed: widened(spanning(period, seen)),
   })
   const found = eachOnce([...objections, ...differences]).sort(bySeverity)
-  if (runs + counted + found.length === 0) throw none
+  if (runs + counted + found.length === 0) throw noRun()
   const undecided = doubts.list()
   for (const run of undecided) summary.doubt(run)
   const { fromMs: beganMs, toMs: endedMs } = spanning(period, seen)

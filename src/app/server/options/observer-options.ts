@@ -22,7 +22,7 @@ export interface ObserverOptions {
   readonly runsCapacity?: number
   /**
    * Checks that run at `GET /health`, all at once, each for at most two seconds. A check that returns `false`, throws
-   * or takes longer makes health 503, and the answer names it. For what a restart can cure: others restart an unhealthy process.
+   * or takes longer makes health 503, and the answer names it. Check only what a restart can cure: an unhealthy process is restarted.
    *
    * @default none
    *
